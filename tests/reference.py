@@ -10,7 +10,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 Row = dict[str, Any]
 
@@ -26,17 +28,16 @@ class Document(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What holds the elements of a kind, what only its resources have, and what says which is the newest."""
+    """What holds the elements of a kind, what only its resources have, and what it belongs to."""
 
     collections: tuple[str, ...]
     segment: str
     keys: tuple[str, ...] = ()
-    stamps: tuple[str, ...] = ("fetched_at",)
     delivered: str | None = None
     parent: str | None = None
 
 
-ACTION = ("received_at", "fetched_at")
+STAMPS = ("received_at", "fetched_at")
 UNKNOWN = {"source": ("none",), "website": ("api", "none")}
 EVENT_KEYS = ("start_date", "start", "total_accepted", "transparence")
 CAMPAIGN_KEYS = ("host_pitch", "host_instructions", "host_url", "total_events", "total_rsvps")
@@ -47,12 +48,10 @@ KINDS = {
     ),
     "event_campaign": Kind(("<p>:event_campaigns",), "event_campaigns", CAMPAIGN_KEYS),
     "attendance": Kind(
-        ("osdi:attendances", "osdi:attendance"), "attendances?", (), ACTION, "osdi:attendance", "event"
+        ("osdi:attendances", "osdi:attendance"), "attendances?", (), "osdi:attendance", "event"
     ),
     "petition": Kind(("osdi:petitions",), "petitions", ("petition_text", "total_signatures")),
-    "signature": Kind(
-        ("osdi:signatures",), "signatures?", (), ACTION, delivered="osdi:signature", parent="petition"
-    ),
+    "signature": Kind(("osdi:signatures",), "signatures?", (), "osdi:signature", "petition"),
     "person": Kind(("osdi:people",), "people", PERSON_KEYS),
 }
 KNOWN = ("platform", "action_network")
@@ -126,15 +125,20 @@ def read(
     *,
     dedupe: bool | str = True,
     prefix: str | None = None,
+    people: bool = True,
+    manifests: Sequence[Row] = (),
 ) -> list[Row]:
-    """Return the rows of a table, in the order of the documents."""
+    """Return the rows of a table in the order of the documents, people in the order of their ids."""
     prefixes = [*([prefix] if prefix else []), *KNOWN]
     kind = kind_of(table)
-    elements = list(elements_of(documents, kind, prefixes))
-    if dedupe is not False:
-        identity = identity_of_action if KINDS[kind].delivered else identity_of_resource
-        elements = newest(elements, KINDS[kind].stamps, lambda each: identity(each, prefixes, dedupe))
-    return [row for element in elements for row in TABLES[table](element, prefixes)]
+    found = list(everything(documents, kind, prefixes))
+    if dedupe is True:
+        return resolved(Known(found, prefixes, manifests), table, fill=people)
+    elements = [element for each, element in found if each == kind]
+    if dedupe == "message":
+        elements = [versions[-1] for versions in versions_of(elements, kind, prefixes, dedupe)]
+    rows = [row for element in elements for row in TABLES[table](element, prefixes)]
+    return [row | as_it_came(kind, row) if table in MAIN.values() else row for row in rows]
 
 
 # --- documents -----------------------------------------------------------------------------------------
@@ -142,12 +146,20 @@ def read(
 
 def elements_of(documents: Iterable[Document], kind: str, prefixes: Sequence[str]) -> Iterator[Element]:
     """Return the elements of one kind, in the order in which they stand."""
+    return (element for found, element in everything(documents, kind, prefixes) if found == kind)
+
+
+def everything(
+    documents: Iterable[Document], asked: str, prefixes: Sequence[str]
+) -> Iterator[tuple[str, Element]]:
+    """Return all elements and their kinds; where no kind is clear, it is the one that is asked for."""
     for document in documents:
         for found, value, *where in in_document(document.value, prefixes, {}):
             # Who has parsed objects knows of which kind they are.
-            named = found is None and document.file is None and may_be(value, kind, prefixes)
-            if found == kind or named:
-                yield Element(value, *where, document)
+            named = found is None and document.file is None and may_be(value, asked, prefixes)
+            kind = asked if named else found
+            if kind is not None:
+                yield kind, Element(value, *where, document)
 
 
 #: Its kind (None where it is not clear), the resource, its position, its siblings, and the times of the envelope.
@@ -162,8 +174,8 @@ def in_document(body: Any, prefixes: Sequence[str], stamps: Row, position: int |
         return []
     if position is not None and is_delivered(body):
         return delivered(body, position, stamps)
-    if "body" in body and any(stamp in body for stamp in ACTION):
-        return out_of_envelope(body["body"], prefixes, {stamp: body.get(stamp) for stamp in ACTION})
+    if "body" in body and any(stamp in body for stamp in STAMPS):
+        return out_of_envelope(body["body"], prefixes, {stamp: body.get(stamp) for stamp in STAMPS})
     return in_object(body, prefixes, stamps)
 
 
@@ -273,40 +285,464 @@ def kind_of_single(body: Row, prefixes: Sequence[str] = KNOWN) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def newest(
-    elements: list[Element], stamps: tuple[str, ...], identity: Callable[[Element], Any]
-) -> list[Element]:
-    """Keep of each thing the newest, of equally new ones the last; and all that have no identity."""
-    best: dict[Any, tuple[datetime, list[datetime], int]] = {}
+# --- versions: what is known of one thing ---------------------------------------------------------------
+
+#: Of each kind: the table that has a row for each thing.
+MAIN = {kind: f"{kind}s" for kind in KINDS} | {"person": "people"}
+REFERRED = ("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
+LOCATION = (
+    *("location_address", "location_locality", "location_region", "location_postal_code"),
+    *("location_country", "location_latitude", "location_longitude", "location_accuracy"),
+)
+SPONSOR = ("sponsor_title", "sponsor_url")
+LINKED = ("person_id", "self_url", "person_url")
+ACT_BLOCKS = {
+    "person": (
+        *("person_created_date", "person_modified_date", "given_name", "family_name", "email"),
+        *("email_status", "phone", "phone_type", "phone_status", "languages_spoken", "custom_fields"),
+        *LOCATION,
+    ),
+    "tags": ("add_tags",),
+    "referrer": REFERRED,
+    "sponsor": SPONSOR,
+}
+
+#: Of each kind: the columns of each block; all others belong to the act itself.
+BLOCKS: dict[str, dict[str, tuple[str, ...]]] = {
+    "event": {
+        "sponsor": SPONSOR,
+        "links": (
+            *("creator_id", "organizer_id", "self_url", "attendances_url", "record_attendance_url"),
+            *("event_campaign_url", "embed_url"),
+        ),
+    },
+    "event_campaign": {"sponsor": SPONSOR, "links": ("events_url", "self_url", "embed_url")},
+    "petition": {"sponsor": SPONSOR, "links": ("creator_id", "signatures_url", "self_url", "embed_url")},
+    "signature": ACT_BLOCKS | {"links": (*LINKED, "petition_id", "petition_url")},
+    "attendance": ACT_BLOCKS | {"links": (*LINKED, "event_id", "event_url")},
+}
+
+#: The block of each child table that has not that of the act itself.
+CHILDREN = {"event_people": "people", "signature_tags": "tags"}
+CHILDREN |= dict.fromkeys(("signature_emails", "signature_phones", "signature_addresses"), "person")
+CHILDREN |= {"signature_custom_fields": "person"}
+
+#: What tables read directly below the key of a block.
+IN_PERSON = (
+    *("created_date", "modified_date", "given_name", "family_name", "email_addresses", "phone_numbers"),
+    *("postal_addresses", "languages_spoken", "custom_fields"),
+)
+IN_EMBEDDED_PERSON = (
+    *("given_name", "family_name", "identifiers", "email_addresses", "postal_addresses", "_links"),
+    *("created_date", "created_at", "modified_date", "modified_at", "origin_system", "originating_system"),
+)
+IN_SPONSOR = ("title", "browser_url", "url")
+IN_LINKS = {
+    "event": (
+        *("self", "osdi:attendances", "osdi:attendance", "osdi:record_attendance_helper"),
+        *("record_attendance_helper", "osdi:creator", "osdi:organizer", "<p>:event_campaign", "<p>:embed"),
+    ),
+    "event_campaign": ("self", "osdi:events", "<p>:embed"),
+    "petition": ("self", "osdi:signatures", "osdi:creator", "<p>:embed"),
+    "signature": ("self", "osdi:person", "osdi:petition"),
+    "attendance": ("self", "osdi:person", "osdi:event"),
+}
+
+
+def versions_of(
+    elements: Iterable[Element], kind: str, prefixes: Sequence[str], dedupe: bool | str = True
+) -> list[list[Element]]:
+    """Return the versions of each thing, oldest first; things stand where their newest versions stand."""
+    things: dict[Any, list[tuple[Any, Element]]] = {}
     for order, element in enumerate(elements):
-        thing = identity(element) or order
-        times = [utc(element.stamps.get(stamp)) or OLDEST for stamp in stamps]
-        age = modified(element.value) or OLDEST, times, order
-        best[thing] = max(best.get(thing, age), age)
-    kept = {order for _, _, order in best.values()}
-    return [element for order, element in enumerate(elements) if order in kept]
+        thing = identity(element, kind, prefixes, dedupe)
+        age = modified(element.value) or OLDEST, seen(element) or OLDEST, order
+        things.setdefault(order if thing is None else thing, []).append((age, element))
+    in_order = [sorted(versions, key=lambda version: version[0]) for versions in things.values()]
+    in_order.sort(key=lambda versions: versions[-1][0][-1])
+    return [[element for _, element in versions] for versions in in_order]
 
 
 def modified(value: Row) -> datetime | None:
-    moment = utc(value.get("modified_date"))
-    return moment if moment is not None else utc(value.get("modified_at"))
+    return first(utc(value.get("modified_date")), utc(value.get("modified_at")))
 
 
-def identity_of_resource(element: Element, prefixes: list[str], _: bool | str) -> Any:
+def seen(*elements: Element) -> datetime | None:
+    """Return when elements were received or fetched last."""
+    return newest_of(*(utc(element.stamps.get(stamp)) for element in elements for stamp in STAMPS))
+
+
+def newest_of(*times: datetime | None) -> datetime | None:
+    return max((time for time in times if time is not None), default=None)
+
+
+def identity(element: Element, kind: str, prefixes: Sequence[str], dedupe: bool | str) -> Any:
+    """Return what tells a thing from others; with ``"message"``, a delivery of it from others."""
     own = id_of(element.value, prefixes)
-    return None if own is None else ("resource", own)
-
-
-def identity_of_action(element: Element, prefixes: list[str], dedupe: bool | str) -> Any:
-    """Return what tells an action from others; with ``"message"``, a delivery of it from others."""
-    key, own = text(element.siblings.get("idempotency_key")), id_of(element.value, prefixes)
-    if dedupe == "message":
-        if key is not None:
-            return ("message", key, own if own is not None else element.position, own is None)
-        return None if own is None else ("without key", own, modified(element.value))
+    key = text(element.siblings.get("idempotency_key")) if KINDS[kind].delivered else None
+    if dedupe == "message" and key is not None:
+        return ("message", key, own if own is not None else element.position, own is None)
+    if dedupe == "message" and own is not None:
+        return ("without key", own, modified(element.value))
     if own is not None:
-        return ("action", own)
+        return ("own", own)
     return None if key is None else ("message", key, element.position)
+
+
+# --- blocks --------------------------------------------------------------------------------------------
+
+
+def holds(value: Any, *keys: str) -> bool:
+    """Tell whether a value is an object in which one of the keys has a value."""
+    return any(at(value, key) is not None for key in keys)
+
+
+def carries(element: Element, kind: str, block: str, prefixes: Sequence[str]) -> bool:
+    """Tell whether a version carries a block: its key is there, and holds something."""
+    value = element.value
+    if block == "person":
+        return holds(value.get("person"), *IN_PERSON)
+    if block == "tags":
+        return value.get("add_tags") is not None
+    if block == "referrer":
+        data = [*under(value, prefixes, "referrer_data"), value.get("referrer_data")]
+        return any(holds(each, *REFERRED) for each in data)
+    if block == "sponsor":
+        owner = element.siblings if KINDS[kind].delivered else value
+        keys = (*IN_SPONSOR, "summary") if kind == "event" else IN_SPONSOR
+        return any(holds(sponsor, *keys) for sponsor in under(owner, prefixes, "sponsor"))
+    if block == "people":
+        roles = "osdi:creator", "osdi:organizer"
+        embedded = [place for role in roles for place in (at(value, "_embedded", role), value.get(role))]
+        return any(holds(person, *IN_EMBEDDED_PERSON) for person in embedded)
+    assert block == "links"
+    names = [name.replace("<p>", prefix) for name in IN_LINKS[kind] for prefix in prefixes]
+    fields = ("person_id", f"{KINDS[kind].parent}_id") if KINDS[kind].delivered else ()
+    return holds(value.get("_links"), *names) or any(
+        named is not None for field in fields for named in under(value, prefixes, field)
+    )
+
+
+def version_with(versions: list[Element], kind: str, block: str, prefixes: Sequence[str]) -> Element:
+    """Return the newest version that carries a block, else the newest, which then has nothing of it."""
+    carrying = (version for version in reversed(versions) if carries(version, kind, block, prefixes))
+    return next(carrying, versions[-1])
+
+
+def merged(versions: list[Element], kind: str, prefixes: list[str]) -> Row:
+    """Return the row of a thing, each block from the newest version that carries it."""
+    rows = TABLES[MAIN[kind]]
+    (row,) = rows(versions[-1], prefixes)
+    for block, columns in BLOCKS[kind].items():
+        (source,) = rows(version_with(versions, kind, block, prefixes), prefixes)
+        row |= {column: source[column] for column in columns}
+    for stamp in STAMPS:
+        if stamp in row:
+            row[stamp] = newest_of(*(utc(version.stamps.get(stamp)) for version in versions))
+    deliveries = [version for version in versions if version.siblings]
+    if deliveries and "idempotency_key" in row:
+        row |= keys(deliveries[-1], prefixes, kind)
+    return row
+
+
+# --- one truth -----------------------------------------------------------------------------------------
+
+
+class Known:
+    """All that an archive says: the versions of everything, and the manifests of its pulls."""
+
+    def __init__(
+        self, found: list[tuple[str, Element]], prefixes: list[str], manifests: Sequence[Row]
+    ) -> None:
+        self.found, self.prefixes = found, prefixes
+        self.pulls = sorted(filter(is_finished, manifests), key=lambda pull: pull["started_at"])
+        self.held = [
+            {(kind, id_of(element.value, prefixes)) for kind, element in found if lies_in(element, pull)}
+            for pull in self.pulls
+        ]
+
+    def things(self, kind: str) -> list[list[Element]]:
+        elements = [element for each, element in self.found if each == kind]
+        return versions_of(elements, kind, self.prefixes)
+
+    def row(self, versions: list[Element], kind: str) -> Row:
+        """Return the row of an event, an act, a campaign or a petition, and why reports leave it out."""
+        row = merged(versions, kind, self.prefixes)
+        row["gone_since"] = self.gone_since(kind, row, versions)
+        return row | excluded(kind, row)
+
+    def gone_since(self, kind: str, row: Row, versions: list[Element]) -> datetime | None:
+        """Return the end of the first pull that began after a thing was last seen, and proves that it is gone."""
+        last_seen = seen(*versions)
+        for pull, held in zip(self.pulls, self.held, strict=True):
+            parent = KINDS[kind].parent
+            if (
+                last_seen is not None
+                and moment_of(pull["started_at"]) > last_seen
+                and service(pull["address"]) in self.services(row, versions)
+                and is_whole_of(pull, kind)
+                and (parent is None or (parent, row[f"{parent}_id"]) in held)
+                and (kind, row[f"{kind}_id"]) not in held
+            ):
+                return moment_of(pull["finished_at"])
+        return None
+
+    def services(self, row: Row, versions: list[Element]) -> set[Any]:
+        """Return of which service a thing is: by its address, else by the pulls that have it."""
+        if row["self_url"] is not None:
+            return {service(row["self_url"])} - {None}
+        pulls = [pull for pull in self.pulls if any(lies_in(version, pull) for version in versions)]
+        return {service(pull["address"]) for pull in pulls}
+
+
+def resolved(known: Known, table: str, *, fill: bool) -> list[Row]:
+    """Return one row for each thing, or the rows of a child table of each."""
+    kind = kind_of(table)
+    if table == "people":
+        return people_of(known)
+    if table != MAIN[kind]:
+        return [row for versions in known.things(kind) for row in children(versions, table, known.prefixes)]
+    people = people_by_id(known) if fill and KINDS[kind].delivered else {}
+    events = excluded_events(known) if kind == "attendance" else {}
+    rows = []
+    for versions in known.things(kind):
+        row = known.row(versions, kind)
+        if kind == "attendance":
+            row["excluded"] = first(row["excluded"], events.get(row["event_id"]))
+        if KINDS[kind].delivered:
+            own = version_with(versions, kind, "person", known.prefixes).value.get("person")
+            row |= filled(row, own, people)
+        rows.append(row)
+    return rows
+
+
+def excluded_events(known: Known) -> dict[str | None, str | None]:
+    """Return why reports leave out events, by their ids."""
+    rows = [known.row(versions, "event") for versions in known.things("event")]
+    return {row["event_id"]: row["excluded"] for row in rows if row["event_id"] is not None}
+
+
+def people_by_id(known: Known) -> dict[str | None, Row]:
+    return {row["person_id"]: row for row in people_of(known) if row["person_id"] is not None}
+
+
+def children(versions: list[Element], table: str, prefixes: list[str]) -> list[Row]:
+    """Return the rows of a child table, of the version that has its block, under the keys of the thing."""
+    kind = kind_of(table)
+    block = CHILDREN.get(table)
+    source = versions[-1] if block is None else version_with(versions, kind, block, prefixes)
+    thing = merged(versions, kind, prefixes)
+    names = "idempotency_key", "element", f"{kind}_id"
+    return [
+        row | {name: thing[name] for name in names if name in row} for row in TABLES[table](source, prefixes)
+    ]
+
+
+def as_it_came(kind: str, row: Row) -> Row:
+    """Return what a row has in addition that is only known of things, not of one version."""
+    added = dict.fromkeys(["gone_since", *(["person_filled"] if KINDS[kind].delivered else [])])
+    if kind == "person":
+        added |= dict.fromkeys(("first_seen", "last_seen"))
+    return added | excluded(kind, row | added)
+
+
+def excluded(kind: str, row: Row) -> Row:
+    """Return why reports leave out an event or an act, as far as it says so itself."""
+    if kind not in ("event", "signature", "attendance"):
+        return {}
+    status, why = row.get("status"), None
+    dated = (row["created_date"], row["modified_date"])
+    if kind != "event" and first(*dated, *(row[name] for name in REFERRED)) is None:
+        why = "test"
+    elif row["gone_since"] is not None:
+        why = "gone"
+    elif kind == "event" and status == "cancelled":
+        why = "cancelled"
+    elif kind == "event" and row["hidden"]:
+        why = "hidden"
+    elif kind == "attendance" and status not in (None, "accepted", "attended"):
+        why = "unaccepted"
+    return {"excluded": why}
+
+
+# --- pulls ---------------------------------------------------------------------------------------------
+
+#: Which collections of a manifest have to be whole, to prove that something of a kind is gone.
+PROVING = {
+    "event": ("events", "campaign_events"),
+    "event_campaign": ("event_campaigns",),
+    "petition": ("petitions",),
+    "signature": ("signatures",),
+    "attendance": ("attendances",),
+    "person": ("people",),
+}
+
+
+def manifests_at(folder: Path) -> list[Row]:
+    """Return the manifests of all pulls below a folder, each with the folder of its pull."""
+    return [
+        json.loads(path.read_text("utf-8")) | {"folder": str(path.parent)}
+        for path in sorted(folder.rglob(".manifest.json"))
+    ]
+
+
+def is_finished(pull: Row) -> bool:
+    return pull.get("finished_at") is not None
+
+
+def is_whole_of(pull: Row, kind: str) -> bool:
+    """Tell whether a pull proves that it has everything of a kind."""
+    named = {each["name"]: each for each in pull["collections"]}
+    return all(name in named and is_whole(pull, named[name]) for name in PROVING[kind])
+
+
+def is_whole(pull: Row, collection: Row) -> bool:
+    """Tell whether all of a collection was asked for, and came."""
+    if not collection["complete"] or collection.get("since") is not None:
+        return False
+    parent = collection["path"].rpartition("/{id}/")[0]
+    if not parent:
+        return True
+    if pull.get("campaigns") is not None and parent in ("events", "event_campaigns"):
+        return False
+    parents = [each for each in pull["collections"] if each["path"].rpartition("/")[2] == parent]
+    return bool(parents) and all(is_whole(pull, each) for each in parents)
+
+
+def lies_in(element: Element, pull: Row) -> bool:
+    """Tell whether an element was read from a file in the folder of a pull."""
+    return (element.document.file or "").startswith(f"{pull['folder']}/")
+
+
+def moment_of(value: Any) -> datetime:
+    """Return a time of a manifest, which always fits."""
+    time = value if isinstance(value, datetime) else utc(value)
+    assert time is not None
+    return time
+
+
+def service(address: str) -> tuple[str, int | None] | None:
+    """Return the host and the port of an address."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return None
+    return None if parts.hostname is None else (parts.hostname, port)
+
+
+# --- people --------------------------------------------------------------------------------------------
+
+#: The keys of each block of a person, and its columns; those that an act takes from people come first.
+OF_PERSON: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "name": (("given_name", "family_name"), ("given_name", "family_name")),
+    "email": (("email_addresses",), ("email", "email_status")),
+    "phone": (("phone_numbers",), ("phone", "phone_type", "phone_status")),
+    "location": (("postal_addresses",), (*LOCATION, "location_language")),
+    "languages": (("languages_spoken",), ("languages_spoken",)),
+}
+FILLED = ("name", "email", "phone", "location")
+
+
+class Sighting(NamedTuple):
+    """A version of a person: a resource of its own, the person in an act, or only a link to it (no value)."""
+
+    person_id: str | None
+    value: Row | None
+    is_own: bool
+    dates: tuple[datetime | None, ...]
+    url: str | None
+    element: Element
+
+
+def sightings(known: Known) -> Iterator[Sighting]:
+    """Return all versions of all people, in the order in which they stand."""
+    for kind, element in known.found:
+        value, prefixes = element.value, known.prefixes
+        if kind == "person":
+            yield sighting_of(value, element, prefixes)
+        elif kind == "event":
+            for role in ("osdi:creator", "osdi:organizer"):
+                person = embedded_person(value, role)
+                if person is not None and id_of(person, prefixes) is not None:
+                    yield sighting_of(person, element, prefixes)
+        elif KINDS[kind].delivered and (person_id := linked(value, "person", prefixes)) is not None:
+            person = value["person"] if carries(element, kind, "person", prefixes) else None
+            dates = utc(at(person, "created_date")), utc(at(person, "modified_date")), created(value)
+            yield Sighting(person_id, person, False, dates, links(value, "osdi:person"), element)
+
+
+def sighting_of(person: Row, element: Element, prefixes: Sequence[str]) -> Sighting:
+    dates = created(person), modified(person)
+    return Sighting(id_of(person, prefixes), person, True, dates, links(person, "self"), element)
+
+
+def people_of(known: Known) -> list[Row]:
+    """Return one row for each id of a person, and one for each person without an id, which stand last."""
+    grouped: dict[Any, list[tuple[Any, Sighting]]] = {}
+    for order, sighting in enumerate(sightings(known)):
+        key = order if sighting.person_id is None else sighting.person_id
+        age = sighting.dates[1] or OLDEST, seen(sighting.element) or OLDEST, order
+        grouped.setdefault(key, []).append((age, sighting))
+    rows = []
+    for key in sorted(grouped, key=lambda key: (isinstance(key, int), key)):
+        versions = [sighting for _, sighting in sorted(grouped[key], key=lambda version: version[0])]
+        row = person_of_all(versions)
+        elements = [sighting.element for sighting in versions if sighting.value is not None]
+        rows.append(row | {"gone_since": known.gone_since("person", row, elements)})
+    return rows
+
+
+def person_of_all(versions: list[Sighting]) -> Row:
+    """Return the row of a person of all its versions, oldest first."""
+    held = [sighting for sighting in versions if sighting.value is not None]
+    own = [sighting for sighting in held if sighting.is_own]
+    row = person_row(first(*own[-1:], *held[-1:]))
+    for names, columns in OF_PERSON.values():
+        carrying = [sighting for sighting in held if holds(sighting.value, *names)]
+        source = person_row(first(*carrying[-1:]))
+        row |= {column: source[column] for column in columns}
+    fields: Row = {}
+    for sighting in held:
+        given = at(sighting.value, "custom_fields")
+        fields |= given if isinstance(given, dict) else {}
+    dates = [date for sighting in versions for date in sighting.dates if date is not None]
+    return row | {
+        "person_id": versions[-1].person_id,
+        "custom_fields": json_text(dict(sorted(fields.items()))) if fields else None,
+        "first_seen": min(dates, default=None),
+        "last_seen": max(dates, default=None),
+        **{
+            stamp: newest_of(*(utc(sighting.element.stamps.get(stamp)) for sighting in held))
+            for stamp in STAMPS
+        },
+    }
+
+
+def person_row(sighting: Sighting | None) -> Row:
+    """Return the row of one version of a person; all is missing where there is none."""
+    if sighting is None:
+        nothing = Element({}, 0, {}, {}, Document(None, 0, None))
+        return dict.fromkeys(people(nothing, [])[0])
+    value, element = sighting.value or {}, sighting.element
+    if sighting.is_own:
+        return people(element._replace(value=value), [])[0]
+    (row,) = people(element._replace(value={key: value.get(key) for key in IN_PERSON}), [])
+    return row | {"self_url": sighting.url}
+
+
+def filled(row: Row, own: Any, people: dict[str | None, Row]) -> Row:
+    """Return the columns that an act takes from people, and which blocks they are."""
+    person = people.get(row["person_id"], {})
+    taken: Row = {}
+    blocks = []
+    for block in FILLED:
+        names, columns = OF_PERSON[block]
+        values = {column: person.get(column) for column in columns if column in row}
+        if not holds(own, *names) and first(*values.values()) is not None:
+            blocks.append(block)
+            taken |= values
+    return taken | {"person_filled": blocks or None}
 
 
 # --- values: each gives None for what does not fit ------------------------------------------------------
@@ -439,6 +875,12 @@ def under(value: Any, prefixes: Sequence[str], key: str, *inner: str) -> list[An
     return [at(value, f"{prefix}:{key}", *inner) for prefix in prefixes]
 
 
+def linked(value: Row, name: str, prefixes: Sequence[str]) -> str | None:
+    """Return the id of what an act links, or names in a field."""
+    field = map(text, under(value, prefixes, f"{name}_id"))
+    return first(id_at(at(value, "_links", f"osdi:{name}", "href")), *field)
+
+
 def links(value: Any, *names: str) -> str | None:
     return first(*(text(at(value, "_links", name, "href")) for name in names))
 
@@ -507,7 +949,6 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
         "event_campaign_url": links(value, *campaign_links),
         "embed_url": links(value, *(f"{prefix}:embed" for prefix in prefixes)),
         "targeting_label": label,
-        "excluded": why_left_out(value, prefixes),
         "fetched_at": utc(element.stamps.get("fetched_at")),
         "source_file": element.document.file,
         "source_line": element.document.line,
@@ -550,13 +991,6 @@ def small(written: str) -> str:
 def bare(written: str) -> str:
     """Return the letters and digits of a name."""
     return "".join(letter for letter in small(written) if letter.isascii() and letter.isalnum())
-
-
-def why_left_out(value: Row, prefixes: list[str]) -> str | None:
-    if text(value.get("status")) == "cancelled":
-        return "cancelled"
-    is_hidden = first(*map(boolean, under(value, prefixes, "hidden")))
-    return "hidden" if is_hidden else None
 
 
 def api_version(value: Row) -> str:
@@ -734,7 +1168,7 @@ def people(element: Element, prefixes: list[str]) -> list[Row]:
         "location_language": text(at(chosen(value.get("postal_addresses")), "language")),
         "self_url": links(value, "self"),
     }
-    return [row | person_in(value) | read_at(element, "fetched_at")]
+    return [row | person_in(value) | read_at(element, *STAMPS)]
 
 
 def keys(element: Element, prefixes: list[str], kind: str = "signature") -> Row:
@@ -749,10 +1183,6 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
     value = element.value
     person = value.get("person")
 
-    def linked(name: str) -> str | None:
-        field = map(text, under(value, prefixes, f"{name}_id"))
-        return first(id_at(at(value, "_links", f"osdi:{name}", "href")), *field)
-
     def referrer(key: str) -> str | None:
         found = [*under(value, prefixes, "referrer_data", key), at(value, "referrer_data", key)]
         # What the service writes for no source, and for no website, is not one.
@@ -760,12 +1190,11 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
 
     row = {
         "identifiers": texts(value.get("identifiers")),
-        f"{parent}_id": linked(parent),
-        "person_id": linked("person"),
+        f"{parent}_id": linked(value, parent, prefixes),
+        "person_id": linked(value, "person", prefixes),
         "created_date": created(value),
         "modified_date": modified(value),
-        **{key: referrer(key) for key in ("source", "referrer", "website")},
-        **{key: referrer(key) for key in ("email_referrer", "mobile_message_referrer")},
+        **{key: referrer(key) for key in REFERRED},
         "person_created_date": utc(at(person, "created_date")),
         "person_modified_date": utc(at(person, "modified_date")),
         "add_tags": texts(value.get("add_tags")),
@@ -774,13 +1203,8 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
         "person_url": links(value, "osdi:person"),
         f"{parent}_url": links(value, f"osdi:{parent}"),
     }
-    undated = row["created_date"] is None and row["modified_date"] is None
-    referred = [
-        row[key] for key in ("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
-    ]
-    row["excluded"] = "test" if undated and not any(way is not None for way in referred) else None
     own = keys(element, prefixes, kind) | row | person_in(person) | sponsor_url(element.siblings, prefixes)
-    return own | read_at(element, "received_at", "fetched_at")
+    return own | read_at(element, *STAMPS)
 
 
 def attendances(element: Element, prefixes: list[str]) -> list[Row]:

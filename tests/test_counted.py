@@ -349,7 +349,10 @@ def test_an_id_outside_of_the_period_is_no_error():
         ({"until": "2026-13"}, "not '2026-13'"),
         ({"since": "2026-06", "until": "2026-05"}, "since 2026-06 is after until 2026-05"),
         ({"petition": [7]}, "petition is a text or a list of texts"),
-        ({"include": ["tests"]}, "include takes cancelled, hidden, test, not 'tests'; nearest: test"),
+        (
+            {"include": ["tests"]},
+            "include takes gone, cancelled, hidden, test, unaccepted, not 'tests'; nearest: test",
+        ),
     ],
     ids=["no-time", "no-month", "order", "number", "include"],
 )

@@ -22,6 +22,7 @@ from osdi_frames.quoting import quoted
 from osdi_frames.reader import Reader, Settings
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Resolution, Tables, named_tables
+from osdi_frames.sources.manifest import whole_pulls
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
 from osdi_frames.sources.source import Source
@@ -95,7 +96,9 @@ class Archive(Reader):
 
     # ------------------------------------------------------------------------------------------- tables
 
-    def table(self, name: str, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+    def table(
+        self, name: str, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
+    ) -> pd.DataFrame:
         """Read any declared table.
 
         Its columns and dtypes are the same whatever rows come: `str`, `Int64`, `boolean`, `float64`,
@@ -108,8 +111,14 @@ class Archive(Reader):
         columns
             Those to read, in this order; all when not given. Others are not parsed.
         dedupe
-            True gives the newest version of each element: by `modified_date`, then `received_at` and `fetched_at`,
-            then the last read. ``"message"`` collapses only the retries of a webhook message, False nothing.
+            True makes one row of all versions of an element. The newest is that of the latest `modified_date`, then
+            the one that was received or fetched last. Each block of columns (the act itself, the person, tags,
+            referrer data, sponsor, links) comes from the newest version that carries it: an API page without a person
+            leaves the e-mail address of a delivery. ``"message"`` collapses only the retries of a webhook message,
+            False nothing.
+        people
+            Whether signatures and attendances take names, e-mail, phone and location from the table `people` where
+            they have none of their own; `person_filled` lists which they took. Only with ``dedupe=True``.
 
         Returns
         -------
@@ -136,16 +145,18 @@ class Archive(Reader):
         0              5f  river
         1              5f    new
         """
-        return self.tables({name: columns}, dedupe=dedupe)[name]
+        return self.tables({name: columns}, dedupe=dedupe, people=people)[name]
 
-    def tables(self, names: Tables = None, *, dedupe: Dedupe = True) -> dict[str, pd.DataFrame]:
+    def tables(
+        self, names: Tables = None, *, dedupe: Dedupe = True, people: bool = True
+    ) -> dict[str, pd.DataFrame]:
         """Read several tables in one pass.
 
         Parameters
         ----------
         names
             Names of tables, or a mapping of these to the columns to read (None: all); every table when not given.
-        dedupe
+        dedupe, people
             As for `table`.
 
         Returns
@@ -161,7 +172,7 @@ class Archive(Reader):
              tag
         0  river
         """
-        resolution = Resolution(self.request(named_tables(names), dedupe=dedupe))
+        resolution = Resolution(self.request(named_tables(names), dedupe=dedupe, people=people))
         return self.frames(resolution)
 
     def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
@@ -176,8 +187,8 @@ class Archive(Reader):
         location_latitude, location_longitude, location_accuracy, location_language, total_accepted,
         event_campaign_id, status, transparence, visibility, guests_can_invite_others, capacity, hidden,
         sponsor_title, sponsor_url, creator_id, organizer_id, self_url, attendances_url,
-        record_attendance_url, event_campaign_url, embed_url, targeting_label, excluded, fetched_at,
-        source_file, source_line.
+        record_attendance_url, event_campaign_url, embed_url, targeting_label, gone_since, excluded,
+        fetched_at, source_file, source_line.
 
         Examples
         --------
@@ -189,7 +200,9 @@ class Archive(Reader):
         """
         return self.table("events", columns, dedupe=dedupe)
 
-    def signatures(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+    def signatures(
+        self, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
+    ) -> pd.DataFrame:
         """Read the petition signatures; see `table`.
 
         They come from webhook deliveries and API pages (interface 2.7); one is one row, however often it was
@@ -201,7 +214,8 @@ class Archive(Reader):
         phone_type, phone_status, location_address, location_locality, location_region,
         location_postal_code, location_country, location_latitude, location_longitude,
         location_accuracy, languages_spoken, add_tags, custom_fields, sponsor_title, sponsor_url,
-        self_url, person_url, petition_url, excluded, received_at, fetched_at, source_file, source_line.
+        self_url, person_url, petition_url, gone_since, excluded, received_at, fetched_at, source_file,
+        source_line.
 
         Examples
         --------
@@ -211,14 +225,20 @@ class Archive(Reader):
           source add_tags
         0  email  [river]
         """
-        return self.table("signatures", columns, dedupe=dedupe)
+        return self.table("signatures", columns, dedupe=dedupe, people=people)
 
-    def attendances(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
+    def attendances(
+        self, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
+    ) -> pd.DataFrame:
         """Read the attendances, one person's RSVP each; see `table`."""
-        return self.table("attendances", columns, dedupe=dedupe)
+        return self.table("attendances", columns, dedupe=dedupe, people=people)
 
     def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the people of people pages; see `table`."""
+        """Read the people, one row each of all that is known; see `table`.
+
+        They are those of people pages, signatures and attendances, and those embedded in events. Names, e-mail, phone,
+        address and languages are each from the newest version that carries them; custom fields are merged by name.
+        """
         return self.table("people", columns, dedupe=dedupe)
 
     def campaigns(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
@@ -229,7 +249,9 @@ class Archive(Reader):
         """Read the petitions; see `table`."""
         return self.table("petitions", columns, dedupe=dedupe)
 
-    def scan(self, name: str, columns: Columns = None, *, dedupe: Dedupe = True) -> pa.RecordBatchReader:
+    def scan(
+        self, name: str, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
+    ) -> pa.RecordBatchReader:
         """Read one table as a stream of record batches.
 
         polars, DuckDB and pyarrow take it as it is. With `dedupe` the first batch comes when all has been read: rows
@@ -247,7 +269,7 @@ class Archive(Reader):
         >>> of.open(page).scan("events", ["title", "total_accepted"]).read_all().to_pylist()
         [{'title': 'March', 'total_accepted': 12}]
         """
-        resolution = Resolution(self.request({name: columns}, dedupe=dedupe))
+        resolution = Resolution(self.request({name: columns}, dedupe=dedupe, people=people))
         rows = self.rows(resolution, Observer(Policy(self.on_error)))
         batches = (batch for _, some in rows for batch in some.to_batches())
         return pa.RecordBatchReader.from_batches(resolution.schemas[name], batches)
@@ -374,7 +396,8 @@ class Archive(Reader):
         from osdi_frames.reports.archive_report import collect, make_reports
 
         observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
-        resolution = Resolution(wanted.request(self.prefix))
+        request = replace(wanted.request(self.prefix), pulls=whole_pulls(self.paths))
+        resolution = Resolution(request)
         tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
         inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
         return make_reports(wanted, tables, inspection=inspection, paths=self.paths)
@@ -444,6 +467,7 @@ class Archive(Reader):
         format: Format = "parquet",  # noqa: A002 (the word that pandas users know)
         partition_by: str | Literal["month"] | None = None,
         dedupe: Dedupe = True,
+        people: bool = True,
         overwrite: bool = False,
         engine: Literal["dask"] | None = None,
         escape_formulas: bool = True,
@@ -470,7 +494,7 @@ class Archive(Reader):
             A column: a folder ``by_column=value`` for each value, in which the column itself stays; or
             ``"month"``: a folder ``month=2026-05`` for each month of an event's `start_date` or a signature's
             `created_date`. A table without the column is one file all the same.
-        dedupe
+        dedupe, people
             As for `table`.
         overwrite
             Replace an earlier export, of which no file was changed, in a folder without other files.
@@ -520,7 +544,7 @@ class Archive(Reader):
 
         only_known("export", privacy, Archive.export.__kwdefaults__, PrivacyOptions.__annotations__)
         wanted = ExportRequest.of(tables, partition_by=partition_by, **privacy)
-        request = self.request(wanted.columns, dedupe=dedupe)
+        request = self.request(wanted.columns, dedupe=dedupe, people=people)
         if engine is not None:
             if engine != "dask" or format != "parquet":
                 raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
@@ -538,18 +562,19 @@ class Archive(Reader):
         columns: Columns = None,
         *,
         dedupe: Dedupe = True,
+        people: bool = True,
         npartitions: int | None = None,
         blocksize: int = SIZE,
     ) -> dd.DataFrame:
         """Read any table as a Dask DataFrame (extra ``dask``).
 
         The archive is listed and cut now, and read when something is computed: a partition by each thread of a
-        worker. Columns that are not used are not parsed. With `dedupe` the workers exchange a few bytes of each
-        element; rows stay where they were read, in the order of the archive.
+        worker. Columns that are not used are not parsed. With `dedupe` the workers exchange some bytes of each
+        version, and the rows that complete others; rows are where their newest version was read.
 
         Parameters
         ----------
-        name, columns, dedupe
+        name, columns, dedupe, people
             As for `table`; with ``on_error="skip"`` there is a warning for each partition with problems.
         npartitions
             How many partitions to make; fewer where there are fewer documents, or files that cannot be cut.
@@ -580,7 +605,8 @@ class Archive(Reader):
         from osdi_frames import dask
 
         chosen = None if columns is None else tuple(dict.fromkeys(columns))
-        return dask.read(self, self.request({name: chosen}, dedupe=dedupe), count=npartitions, size=blocksize)
+        request = self.request({name: chosen}, dedupe=dedupe, people=people)
+        return dask.read(self, request, count=npartitions, size=blocksize)
 
 
 def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -17,7 +14,7 @@ from osdi_frames.parsing.check import Inspection
 from osdi_frames.reader import Reader
 from osdi_frames.reports import exclusion
 from osdi_frames.sources.files import files
-from osdi_frames.sources.manifest import MANIFEST, Manifest, read_manifest
+from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.sources.source import FilePartition, Part
 from osdi_frames.tables import element_types, main_table
 
@@ -75,22 +72,13 @@ class Files:
 
 
 def pulls_of(reader: Reader, found: Files) -> list[Manifest]:
-    """Return the manifests of an archive's pulls, oldest first."""
-    local = (Path(part.file).parent for part in found.parts if isinstance(part.file, str))
-    folders = dict.fromkeys(chain(local, *map(_began_in, map(Path, reader.paths))))
-    pulls: list[Manifest] = []
-    for folder in folders:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # there is none, or not ours
-            pulls.append(read_manifest(folder))
-    return sorted(pulls, key=lambda pull: pull.started_at)
-
-
-def _began_in(folder: Path) -> list[Path]:
-    """Return the folders of pulls in a destination.
+    """Return the manifests of an archive's pulls, oldest first.
 
     They include those of pulls that have no page yet.
     """
-    return [manifest.parent for manifest in folder.glob(f"*/{MANIFEST}")]
+    if isinstance(reader.source, FilePartition):
+        return manifests(part.file for part in found.parts if isinstance(part.file, str))
+    return manifests(reader.paths)
 
 
 @dataclass(frozen=True, slots=True)

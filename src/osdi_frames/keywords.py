@@ -56,6 +56,7 @@ class ExportOptions(PrivacyOptions, Settings, Filters, total=False):
     format: Format
     partition_by: str | Literal["month"] | None
     dedupe: Dedupe
+    people: bool
     overwrite: bool
     engine: Literal["dask"] | None
     escape_formulas: bool

@@ -14,15 +14,17 @@ from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import frame
 from osdi_frames.parsing.database import engine
 from osdi_frames.parsing.parse import Observer, parse
+from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.resolving.filters import Filtering, Filters
-from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows
+from osdi_frames.resolving.resolution import Request, Resolution, Rows
+from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import Limits
+from osdi_frames.sources.manifest import whole_pulls
 from osdi_frames.sources.partitions import SIZE, Map, cut
 from osdi_frames.sources.source import FilePartition, Source
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.tables import known_prefixes
-from osdi_frames.tables.schema import ElementType
 
 
 class Settings(TypedDict, total=False):
@@ -71,9 +73,10 @@ class Reader:
         parts: Sequence[Any] = self.source if isinstance(self.source, list | tuple) else [self.source]
         return any(hasattr(part, "read") and not part.seekable() for part in parts)
 
-    def request(self, tables: Any, *, dedupe: Dedupe = True, inspects: bool = False) -> Request:
+    def request(self, tables: Any, **options: Any) -> Request:
         """Return the request for some tables of this source."""
-        return Request(tables, prefix=self.prefix, dedupe=dedupe, filters=self.filters, inspects=inspects)
+        pulls = whole_pulls(self.paths)
+        return Request(tables, prefix=self.prefix, pulls=pulls, filters=self.filters, **options)
 
     def rows(self, resolution: Resolution, observer: Observer) -> Rows:
         """Yield the requested rows, in one pass.
@@ -91,7 +94,8 @@ class Reader:
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
-                yield from resolution.rows(parse(plan, found, observer), connection)
+                for name, some in Resolver(resolution, connection).rows(parse(plan, found, observer)):
+                    yield name, some.drop_columns([ELEMENT])
                 connection.release()
             observer.end(plan, whole=not isinstance(self.source, FilePartition))
 
@@ -154,19 +158,24 @@ class Reader:
         policy.close()
         return [replace(self, source=part) for part in found]
 
-    def resolve_part(
+    def collect_part(
         self, request: Request, warn: Callable[[str, type[UserWarning]], None]
-    ) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table], Filtering]:
-        """Return the rows of a partition, and their keys.
+    ) -> tuple[dict[str, list[pa.Table]], Collected, Filtering]:
+        """Return what a partition has of a request.
 
-        The keys and what the filters met decide which rows of all partitions are kept.
+        These are the rows that need no others, by table; the versions that are resolved with those of other partitions;
+        and what the filters met.
         """
         if not isinstance(self.source, FilePartition):
-            raise InvalidArgument("resolve_part is for what `partitions` returned")
+            raise InvalidArgument("collect_part is for what `partitions` returned")
         policy, resolution = Policy(self.on_error), Resolution(request)
         found = candidates(self.source, policy.handle, limits=self.limits, progress=False)
+        tables: dict[str, list[pa.Table]] = {name: [] for name in resolution.schemas}
         with engine() as connection:
-            groups = parse(resolution.plan, found, Observer(policy), cores=1)
-            tables, keys = resolution.partition(groups, connection, self.source.number)
+            resolver = Resolver(resolution, connection)
+            for group in parse(resolution.plan, found, Observer(policy), cores=1):
+                for name, rows in resolver.collect(group):
+                    tables[name].append(rows.drop_columns([ELEMENT]))
+            collected = resolver.collected.pruned(connection)
         policy.close(warn)
-        return tables, keys, resolution.filtering
+        return tables, collected, resolution.filtering

@@ -47,7 +47,12 @@ def read_events(
 
 
 def read_signatures(
-    source: Source, *, columns: Columns = None, dedupe: Dedupe = True, **settings: Unpack[Settings]
+    source: Source,
+    *,
+    columns: Columns = None,
+    dedupe: Dedupe = True,
+    people: bool = True,
+    **settings: Unpack[Settings],
 ) -> pd.DataFrame:
     """Read the petition signatures of an archive.
 
@@ -59,7 +64,7 @@ def read_signatures(
     0     Yes!
     """
     return _opened(read_signatures, source, settings, Settings.__annotations__)[0].signatures(
-        columns, dedupe=dedupe
+        columns, dedupe=dedupe, people=people
     )
 
 
@@ -69,6 +74,7 @@ def read_table(
     *,
     columns: Columns = None,
     dedupe: Dedupe = True,
+    people: bool = True,
     **settings: Unpack[Settings],
 ) -> pd.DataFrame:
     """Read any declared table of an archive.
@@ -81,7 +87,7 @@ def read_table(
     ['river', 'new']
     """
     return _opened(read_table, source, settings, Settings.__annotations__)[0].table(
-        table, columns, dedupe=dedupe
+        table, columns, dedupe=dedupe, people=people
     )
 
 

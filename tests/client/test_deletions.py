@@ -131,6 +131,18 @@ def test_on_the_command_line_full_reads_everything_whatever_since_says(tmp_path)
     assert [manifest.is_full for manifest in manifests(tmp_path)] == [True, False, True]
 
 
+def test_pulls_by_another_key_are_not_gone_on_with(tmp_path):
+    with serving(petitions=2) as service:
+        for key in ("one", "other", "one"):
+            service.listener.asked.clear()
+            with Client(service.listener.base_url, key, rate=None) as client:
+                client.pull(tmp_path, collections=["petitions"], since="last")
+            assert any("filter=" in path for path in service.asked) == (len(manifests(tmp_path)) == 3)
+    digests = [manifest.key_digest for manifest in manifests(tmp_path)]
+    assert digests[0] == digests[2] != digests[1]
+    assert all(len(digest) == 8 for digest in digests)
+
+
 # -- what a manifest says for those who look for what is gone --
 
 

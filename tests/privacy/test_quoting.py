@@ -115,7 +115,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Client": (of.Client, SERVICE),
     "Limits": (of.Limits, {}),
     "local_to_utc": (of.local_to_utc, {"events": EVENTS}),
-    "manifests": (of.manifests, {"destination": "pulled"}),
+    "manifests": (of.manifests, {"source": "pulled"}),
     "pseudonymize": (of.pseudonymize, {"frame": EVENTS, "key": b"k" * 32}),
     "write_csv": (of.write_csv, {"frame": EVENTS, "path": "a.csv"}),
     "write_excel": (of.write_excel, {"frame": EVENTS, "path": "a.xlsx"}),

@@ -7,6 +7,7 @@ taken. So no difference between two parsers can carry the key elsewhere.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import string
@@ -66,6 +67,13 @@ class ApiKey:
             raise MissingKey(f"no API key: set {VARIABLE} in the environment, or pass api_key= in Python")
         if not (self.secret.isascii() and self.secret.isprintable()):
             raise MissingKey("the API key has characters that no header can carry")
+
+    def digest(self, service: str) -> str:
+        """Return eight digits that tell a service's keys apart.
+
+        They are too few to lead to the key.
+        """
+        return hashlib.sha256(f"{service} {self.secret}".encode()).hexdigest()[:8]
 
     def redact(self, text: str) -> str:
         """Strike the key from a text of the service.

@@ -5,6 +5,7 @@ Pages are kept as they came, and a pull goes on where it stopped.
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -139,12 +140,7 @@ def pull(
     """Read some collections into a folder of `destination`."""
     make_folder(destination)
     with locked(destination):
-        address = transport.address.base_url
-        before = [
-            manifest
-            for manifest in manifests(destination)
-            if (manifest.address, manifest.campaigns) == (address, request.campaigns)
-        ]
+        before = _before(transport, destination, request.campaigns)
         asked = _asked(request, transport.address.version, before)
         manifest = (_unfinished(before, asked) if request.resume else None) or _begun(
             transport, destination, request.campaigns
@@ -167,6 +163,24 @@ def pull(
             manifest = replace(manifest, finished_at=transport.now(), collections=done, files=files)
             manifest.write()
     return manifest
+
+
+def _before(transport: Transport, destination: Path, campaigns: tuple[str, ...] | None) -> list[Manifest]:
+    """Return the pulls of the same that are in a destination.
+
+    Pulls by another key list what is that key's own.
+    """
+    return [
+        pulled
+        for pulled in manifests(destination)
+        if (pulled.address, pulled.campaigns) == (transport.address.base_url, campaigns)
+        and pulled.key_digest in ("", _key_digest(transport))
+        and pulled.folder.parent == Path(os.path.normpath(destination))
+    ]
+
+
+def _key_digest(transport: Transport) -> str:
+    return transport.key.digest(transport.address.origin)
 
 
 def _asked(
@@ -212,7 +226,14 @@ def _begun(transport: Transport, destination: Path, campaigns: tuple[str, ...] |
     folders = (destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{more}' if more else ''}" for more in count())
     folder = next(folder for folder in folders if not folder.exists())  # the destination is locked
     make_folder(folder)
-    return Manifest(folder, address.base_url, address.version, campaigns, started_at=now)
+    return Manifest(
+        folder,
+        address.base_url,
+        address.version,
+        campaigns,
+        started_at=now,
+        key_digest=_key_digest(transport),
+    )
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
-"""The task graph of a reading: a task reads each partition; then it is settled which elements are kept.
+"""The task graph of a reading: partitions are read, compared, and resolved.
 
-Of each element that has an identity, its keys go to the task that compares them; what is not kept comes back, and
-is dropped where it was read.
+What was seen of the versions goes to the task that compares them. Each partition then resolves the things whose newest
+version it has; the rows of other versions that these need come from where they were read.
 """
 
 from __future__ import annotations
@@ -10,47 +10,56 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import dask
-import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from dask.dataframe.dask_expr import new_collection
 from dask.dataframe.dask_expr._expr import Projection, determine_column_projection
 from dask.dataframe.dask_expr.io.io import IO
 from distributed import warn
 
 from osdi_frames.frames import frame
+from osdi_frames.parsing.database import Engine, engine
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Request, Resolution, Rows
-from osdi_frames.resolving.versions import of_part, superseded, without
-from osdi_frames.tables import table as declared
-from osdi_frames.tables.schema import ElementType
+from osdi_frames.resolving.resolver import Collected, Decisions, Resolver
+from osdi_frames.resolving.spill import SpilledTables, only
+from osdi_frames.resolving.versions import Versions
+from osdi_frames.tables import main_table
+from osdi_frames.tables.schema import ElementType, Table
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
 
-_TOGETHER = 128  # partitions whose elements are compared by one task
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 Keys = tuple[str, int]
-ByElement = Mapping[ElementType, pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
 class PartRows:
-    """The compressed rows of a partition, and their keys.
-
-    Rows are by table, keys by element type; `filtering` has what filters met.
-    """
+    """What was read of a partition."""
 
     tables: Mapping[str, pa.Buffer]
-    keys: ByElement
+    """The rows that need no others, compressed, by table."""
+    collected: Collected
+    """The versions that are resolved with those of others."""
     filtering: Filtering
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was decided of all partitions."""
+
+    decisions: Decisions
+    parents: dict[ElementType, list[pa.Array]]
+    starts: Sequence[int]
+    """The number of the first element of each partition."""
 
 
 def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[Any]:
@@ -71,60 +80,123 @@ def graph(
 ) -> dict[Keys, Any]:
     """Return the tasks that read partitions.
 
-    (`name`, number) calls `finish` with what is kept of one.
+    (`name`, number) calls `finish` with what is resolved of one.
     """
-    numbers = range(len(parts))
-    tasks: dict[Keys, Any] = {(f"{name}-read", number): (_read, parts[number], request) for number in numbers}
-    sections = range(-(-len(parts) // _TOGETHER) if request.dedupe and len(parts) > 1 else 0)
-    for section in sections:
-        keys = f"{name}-keys-{section}"
-        for number in numbers:
-            tasks[keys, number] = (_keys, (f"{name}-read", number), section, len(sections))
-        tasks[f"{name}-drop", section] = (_dropped, [(keys, number) for number in numbers])
-    dropped = [(f"{name}-drop", section) for section in sections]
+    numbers, decided = range(len(parts)), (f"{name}-decided", 0)
+    read, seen, donors, left_out = (f"{name}-{step}" for step in ("read", "seen", "donors", "left-out"))
+    tasks: dict[Keys, Any] = {(read, number): (_read, parts[number], request) for number in numbers}
+    tasks |= {(seen, number): (_seen, (read, number)) for number in numbers}
+    tasks[decided] = (_decided, [(seen, number) for number in numbers])
+    tasks |= {(donors, number): (_donors, (read, number), number, decided) for number in numbers}
+    known: list[Any] = [decided, [(donors, number) for number in numbers]]
+    events: list[Keys] = []
+    if Resolution(request).has_reasons:
+        tasks |= {
+            (left_out, number): (_left_out, request, (read, number), number, *known) for number in numbers
+        }
+        events = [(left_out, number) for number in numbers]
     for number in numbers:
-        tasks[name, number] = (_finished, finish, (f"{name}-read", number), number, dropped)
+        tasks[name, number] = (_finished, finish, request, (read, number), number, *known, events)
     return tasks
 
 
 def _read(part: Reader, request: Request) -> PartRows:
-    tables, keys, filtering = part.resolve_part(request, warn)
-    return PartRows({name: _compressed(rows) for name, rows in tables.items() if rows}, keys, filtering)
+    tables, collected, filtering = part.collect_part(request, warn)
+    return PartRows({name: _compressed(rows) for name, rows in tables.items() if rows}, collected, filtering)
 
 
 def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
-    # All partitions wait until it is known which rows are kept: a cluster may have less memory than they have rows.
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows[0].schema, options=_COMPRESSED) as stream:
         stream.write_table(pa.concat_tables(rows))
     return sink.getvalue()
 
 
-def _keys(rows: PartRows, section: int, sections: int) -> ByElement:
-    """Return the keys that belong to a section."""
-    return {element: of_part(keys, section, sections) for element, keys in rows.keys.items()}
+def _seen(part: PartRows) -> Collected:
+    """Return what is compared of a partition's versions, without their rows."""
+    versions = {
+        element: Versions(some.rules, seen=some.seen, count=some.count)
+        for element, some in part.collected.versions.items()
+    }
+    return replace(part.collected, versions=versions)
 
 
-def _dropped(keys: Sequence[ByElement]) -> ByElement:
-    return {element: superseded(element, [part[element] for part in keys]) for element in keys[0]}
+def _decided(parts: Sequence[Collected]) -> Decided:
+    """Compare the versions of all partitions."""
+    starts = [0, *accumulate(part.last + 1 for part in parts)]
+    for part, start in zip(parts, starts[:-1], strict=True):
+        part.number_from(start)
+    every = Collected.joined(parts)
+    with engine() as connection:
+        return Decided(Decisions.of(every.versions, connection), every.parents, starts)
+
+
+def _donors(part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Table]:
+    """Return the rows of a partition that others may need, by table."""
+    part.collected.number_from(decided.starts[number])
+    donors = {}
+    for element, wanted in decided.decisions.lent().items():
+        versions = part.collected.versions[element]
+        for table, rows in [(main_table(element), versions.main), *versions.children.items()]:
+            if found := [only(some, wanted) for some in rows]:
+                donors[table] = pa.concat_tables(found)
+    return donors
+
+
+def _resolver(
+    request: Request,
+    connection: Engine,
+    part: PartRows,
+    number: int,
+    decided: Decided,
+    donors: Sequence[Mapping[Table, pa.Table]],
+) -> Resolver:
+    """Return what resolves a partition."""
+    resolver = Resolver(Resolution(request), connection)
+    part.collected.number_from(decided.starts[number])
+    resolver.collected = replace(part.collected, parents=decided.parents)
+    for element, versions in part.collected.versions.items():
+        tables = {main_table(element): versions.main, **versions.children}
+        for table in dict.fromkeys(
+            (*tables, *(name for lent in donors for name in lent if name.element == element))
+        ):
+            resolver.every[table] = every = SpilledTables()
+            for other, lent in enumerate(donors):
+                own = tables.get(table, ()) if other == number else ()
+                for some in own or ([lent[table]] if table in lent else ()):
+                    every.add(some)
+    return resolver
+
+
+def _left_out(request: Request, part: PartRows, number: int, decided: Decided, donors: Any) -> pa.Table:
+    """Return the events of a partition that are left out."""
+    with engine() as connection:
+        resolver = _resolver(request, connection, part, number, decided, donors)
+        return resolver.left_out(decided.decisions)
 
 
 def _finished(
-    finish: Callable[[Rows, int, Filtering], Any], rows: PartRows, number: int, dropped: Sequence[ByElement]
+    finish: Callable[[Rows, int, Filtering], Any],
+    request: Request,
+    part: PartRows,
+    number: int,
+    decided: Decided,
+    donors: Any,
+    events: Sequence[pa.Table],
 ) -> Any:
-    """Call a function with the rows that are kept."""
-    gone: dict[ElementType, np.ndarray[Any, Any]] = {}
-    for element in rows.keys if dropped else ():
-        found = pa.concat_tables([section[element] for section in dropped])
-        gone[element] = np.sort(found.filter(pc.equal(found["partition"], number))["number"].to_numpy())
+    """Call a function with the resolved rows of a partition."""
+    with engine() as connection:
+        resolver = _resolver(request, connection, part, number, decided, donors)
+        resolver.events += events
+        resolver.resolution.filtering.add(part.filtering)
 
-    def kept() -> Rows:
-        for name, buffer in rows.tables.items():
-            some = pa.ipc.open_stream(buffer).read_all()
-            some = without(some, gone.get(declared(name).element, np.empty(0, np.int64)))
-            yield name, some.drop_columns([ELEMENT])
+        def rows() -> Rows:
+            for name, buffer in part.tables.items():
+                yield name, pa.ipc.open_stream(buffer).read_all()
+            for name, some in resolver.resolved(decided.decisions):
+                yield name, some.drop_columns([ELEMENT])
 
-    return finish(kept(), number, rows.filtering)
+        return finish(rows(), number, resolver.resolution.filtering)
 
 
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types

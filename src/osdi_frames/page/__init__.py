@@ -100,6 +100,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
             for note in made.notes
         ],
         made=made,
+        attended="attended" in made.summary.keys() - made.hidden,
         now=now,
     )
 

@@ -8,7 +8,7 @@ other value is for `mend`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Literal
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.parsing.documents import foreign_identifier
-from osdi_frames.parsing.plan import ELEMENT, Shape, entry_shape
+from osdi_frames.parsing.plan import CARRIED, ELEMENT, Blocks, Select, Shape, entry_shape
 from osdi_frames.tables.forms import TIMESTAMPS, Form
 from osdi_frames.tables.schema import (
     EACH,
@@ -59,11 +59,12 @@ _FIRST = pa.scalar(datetime(1, 1, 1, tzinfo=UTC), arrow_type("utc"))
 _LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), arrow_type("utc"))
 
 
-def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> pa.Table:
+def rows(parsed: Parsed, select: Select, fit: Mask) -> pa.Table:
     """Return the rows of the elements that fit.
 
-    They have the numbers of these.
+    They have the numbers of these, and the blocks that they carry.
     """
+    table, columns = select.table, select.columns
     head = parsed.head(table.element)
     fit = fit & valid(parsed.at(head))
     of_element = _Values(parsed, table, head, {"element position": pa.array(parsed.positions)})
@@ -80,6 +81,8 @@ def rows(parsed: Parsed, table: Table, columns: Sequence[Column], fit: Mask) -> 
             for column in columns
         }
         typed = {column.name: found[column.name].cast(arrow_type(column.type)) for column in columns}
+        if select.blocks:
+            typed[CARRIED] = pa.array(of_entry.carried(select.blocks)[numbers])
         parts.append((owners[numbers], pa.table(typed | {ELEMENT: parsed.elements[owners[numbers]]})))
     if len(parts) == 1:
         return parts[0][1]
@@ -148,6 +151,27 @@ class _Values:
                 found = pc.replace_with_mask(
                     found, missing, self._read(column, path, steps, pa.array(missing))
                 )
+        return found
+
+    def carried(self, blocks: Blocks) -> np.ndarray:
+        """Return which blocks are carried, a bit for each."""
+        bits = np.zeros(len(self.parsed.at(self.head)), np.int64)
+        for number, keys in enumerate(blocks):
+            bits |= np.logical_or.reduce([self.has(key) for key in keys]).astype(np.int64) << number
+        return bits
+
+    def has(self, path: Path) -> Mask:
+        """Return where there is a value at a path; one that does not fit is one, too."""
+        parsed, inside = self.parsed, self.head[len(self.parsed.head(self.table.element)) :]
+        if path.sibling and parsed.form.kind != "delivery":
+            return np.zeros(len(parsed.at(self.head)), bool)
+        found = valid(parsed.at(path.steps if path.sibling else (*self.head, *path.steps)))
+        misfits = parsed.documents["misfits"]
+        if misfits.null_count < len(misfits):
+            key = str(replace(path, steps=(*(step for step in inside if isinstance(step, str)), *path.steps)))
+            owners = parsed.owners[parsed.found_at(self.head)[1]]
+            named = pc.match_substring(one(misfits), f"{self.table.element.name}: {key}\n")
+            found = found | true(named)[owners]
         return found
 
     def _read(self, column: Column, path: Path, steps: Steps, at: pa.Array | None = None) -> pa.Array:
@@ -247,16 +271,12 @@ def _api_version(values: _Values, column: Column) -> pa.Array:
     It is v1 where there is one of v1's own and none of v2's.
     The key of a value that does not fit counts, too.
     """
-    parsed, element = values.parsed, values.table.element.name
-    misfits = one(parsed.documents["misfits"].take(pa.array(parsed.owners)))
 
     def has(version: str, other: str) -> np.ndarray:
-        found = np.zeros(len(parsed.elements), bool)
+        found = np.zeros(len(values.parsed.elements), bool)
         for declared in map(values.table.column, column.derived):
             for path in set(getattr(declared, version)) - set(getattr(declared, other)):
-                found |= valid(parsed.at((*values.head, *Path.parse(path).steps)))
-                if misfits.null_count < len(misfits):
-                    found |= true(pc.match_substring(misfits, f"{element}: {path}\n"))
+                found |= values.has(Path.parse(path))
         return found
 
     return pc.if_else(has("v1", "v2") & ~has("v2", "v1"), "v1", "v2")

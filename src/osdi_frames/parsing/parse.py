@@ -396,7 +396,7 @@ class _Group:
         """Add the rows of the elements that fit."""
         for element in parsed.form.types:
             for select in self.plan.selects[element]:
-                self.found[select].append(rows(parsed, select.table, select.columns, fit))
+                self.found[select].append(rows(parsed, select, fit))
 
     def _list_numbers(self, documents: pa.Table) -> None:
         """List numbers that other readers refuse.

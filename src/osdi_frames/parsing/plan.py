@@ -10,10 +10,26 @@ from typing import Literal
 
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
-from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Column, ElementType, Step, Table, Type
+from osdi_frames.tables.schema import (
+    EACH,
+    FIRST,
+    PAIRS,
+    PRIMARY,
+    Column,
+    ElementType,
+    Path,
+    Step,
+    Table,
+    Type,
+)
 
 #: The number of an element, in all rows that are parsed of it; it grows in the order of reading.
 ELEMENT = "_element"
+#: Which blocks a version carries, a bit for each, in rows of which that is asked.
+CARRIED = "_carried"
+
+#: The keys of each block, one of which has a value where the block is carried.
+Blocks = tuple[tuple[Path, ...], ...]
 
 
 Container = Literal["object", "list"]
@@ -31,8 +47,8 @@ class Shape:
     """What a value must be here; None where its types decide."""
 
     @classmethod
-    def of(cls, table: Table, columns: Sequence[Column], prefixes: Sequence[str]) -> Shape:
-        """Return the shape that columns declare.
+    def of(cls, table: Table, columns: Sequence[Column], blocks: Blocks, prefixes: Sequence[str]) -> Shape:
+        """Return the shape that columns and the keys of blocks declare.
 
         It is that of an entry of a delivery: an element under its type key, and siblings.
         """
@@ -49,6 +65,9 @@ class Shape:
                 root = shape if path.sibling else element
                 for head in heads if column in table.entry else [()]:
                     root.add((*head, *path.steps), kind)
+        for key in itertools.chain.from_iterable(blocks):
+            for head in heads or [()]:
+                (shape if key.sibling else element).add((*head, *key.steps))
         return shape
 
     def add(self, steps: Sequence[Step], kind: Type | None = None) -> Shape:
@@ -108,6 +127,7 @@ class Select:
     columns: tuple[Column, ...]
     checked: tuple[Column, ...]
     """The columns whose values are checked: all in an inspection."""
+    blocks: Blocks = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,17 +141,24 @@ class Plan:
     prefixes: tuple[str, ...]
     inspects: bool
     """Whether all values of all tables are checked, and all keys are listed."""
+    blocks: Mapping[Table, Blocks] = field(default_factory=dict)
+    """The blocks of which rows say whether they are carried, by table."""
 
     @classmethod
     def of(
-        cls, columns: Mapping[Table, Iterable[str]], *, prefix: str | None = None, inspects: bool = False
+        cls,
+        columns: Mapping[Table, Iterable[str]],
+        *,
+        prefix: str | None = None,
+        inspects: bool = False,
+        blocks: Mapping[Table, Blocks] | None = None,
     ) -> Plan:
         """Compile the columns to parse.
 
         Those that are resolved are replaced by what they are derived from.
         """
         named = {table: tuple(_parsed(table, names)) for table, names in columns.items()}
-        return cls(columns=named, prefixes=known_prefixes(prefix), inspects=inspects)
+        return cls(columns=named, prefixes=known_prefixes(prefix), inspects=inspects, blocks=blocks or {})
 
     @property
     def named(self) -> ElementType | None:
@@ -160,7 +187,8 @@ class Plan:
                 if table == main and self.inspects and element.month:
                     dated = tuple(map(main.column, (element.month, "source_file", "source_line")))
                     columns = tuple(dict.fromkeys((*columns, *dated)))
-                yield Select(table, columns, (*table.columns, *columns) if self.inspects else columns)
+                checked = (*table.columns, *columns) if self.inspects else columns
+                yield Select(table, columns, checked, self.blocks.get(table, ()))
 
     @cached_property
     def shapes(self) -> dict[ElementType, Shape]:
@@ -172,7 +200,7 @@ class Plan:
         for element, selects in self.selects.items():
             shapes[element] = whole = Shape()
             for select in selects:
-                whole.merge(Shape.of(select.table, select.checked, self.prefixes))
+                whole.merge(Shape.of(select.table, select.checked, select.blocks, self.prefixes))
             whole.fold()
         return shapes
 

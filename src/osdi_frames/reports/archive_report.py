@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +26,7 @@ from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
 from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
 from osdi_frames.resolving.resolution import SNAPSHOTS, Request
-from osdi_frames.sources.manifest import MANIFEST, manifests, read_manifest
+from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.tables import TABLES
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
@@ -219,8 +218,9 @@ def make_reports(
     for name in tables:
         counting[name], reasons = exclusion.split(tables[name], wanted.include)
         counts += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
+    pulls = manifests(paths)
     _warn_of_nothing(paths, counting, filtering)
-    _warn_of_incomplete(paths)
+    _warn_of_incomplete(pulls)
     of_period = not {"since", "until"}.isdisjoint(filtering.asked)
     notes += filter(None, [exclusion.note(counts)])
     notes += totals.notes(counting, of_period=of_period, below=wanted.min_count)
@@ -229,7 +229,7 @@ def make_reports(
         notes.insert(1, f"not reported: {', '.join(wanted.unfiltered)} (they have no {' or '.join(chosen)})")
     snapshots = pd.DataFrame()
     if len(states):
-        snapshots, partial = _snapshots(states, counting["events"])
+        snapshots, partial = _snapshots(states, counting["events"], pulls)
         notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
     made = _make(wanted, {**tables, GROWTH.table: snapshots})
     result = ReportResult(counting, made, inspection, tuple(notes))
@@ -249,9 +249,9 @@ def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], f
         warn_caller(f"{nothing} in {named}{why}", SourceWarning)
 
 
-def _warn_of_incomplete(paths: Iterable[str]) -> None:
-    """Warn if the newest pull is not complete."""
-    for newest in [pull for path in paths for pull in manifests(Path(path))[-1:]]:
+def _warn_of_incomplete(pulls: Iterable[Manifest]) -> None:
+    """Warn if a folder's newest pull is not complete."""
+    for newest in {pull.folder.parent: pull for pull in pulls}.values():
         if not newest.complete:
             said = str(newest).replace("\n", "; ")
             warn_caller(f"the newest pull is not complete: {said}", SourceWarning)
@@ -275,7 +275,9 @@ def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:
     return rows
 
 
-def _snapshots(states: pd.DataFrame, events: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+def _snapshots(
+    states: pd.DataFrame, events: pd.DataFrame, pulls: Iterable[Manifest]
+) -> tuple[pd.DataFrame, int]:
     """Return the states of events, for reports on growth.
 
     The second value counts the pulls that are left out.
@@ -285,16 +287,17 @@ def _snapshots(states: pd.DataFrame, events: pd.DataFrame) -> tuple[pd.DataFrame
     """
     states = states.dropna(subset=["event_id", "fetched_at"])
     states = states[states["event_id"].isin(events["event_id"].dropna())]
-    partial = 0
-    folders = {folder for name in states["source_file"].dropna().unique() for folder in Path(name).parents}
-    for pull in (read_manifest(folder) for folder in sorted(folders) if (folder / MANIFEST).is_file()):
-        inside = np.array([pull.folder in Path(str(name)).parents for name in states["source_file"]], bool)
-        if pull.complete and pull.finished_at:
-            states["fetched_at"] = states["fetched_at"].mask(inside, pd.Timestamp(pull.finished_at))
-        else:
-            partial += 1
-            states = states[~inside]
-    return states.assign(**{exclusion.COLUMN: None}), partial
+    folders = {pull.folder: pull for pull in pulls}
+    names = {str(name): Path(str(name)).parents for name in states["source_file"].dropna().unique()}
+    pull_of = {
+        name: folders[folder] for name, above in names.items() for folder in above if folder in folders
+    }
+    ends = {name: pull.finished_at for name, pull in pull_of.items() if pull.complete}
+    partial = {pull.folder for pull in pull_of.values() if not pull.complete}
+    states = states[~states["source_file"].isin(pull_of.keys() - ends.keys())]
+    ended = pd.to_datetime(states["source_file"].map(ends), utc=True).astype(states["fetched_at"].dtype)
+    states = states.assign(fetched_at=ended.fillna(states["fetched_at"]))
+    return states.assign(**{exclusion.COLUMN: None}), len(partial)
 
 
 def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:

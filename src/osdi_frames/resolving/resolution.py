@@ -1,4 +1,4 @@
-"""A compiled request: what to parse, how to resolve it."""
+"""A compiled request: what to parse, and by which rules versions become one."""
 
 from __future__ import annotations
 
@@ -6,29 +6,33 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.parsing.database import Engine
-from osdi_frames.parsing.parse import GroupResult
-from osdi_frames.parsing.plan import ELEMENT, Plan
+from osdi_frames.parsing.plan import Blocks, Plan
 from osdi_frames.quoting import quoted
-from osdi_frames.resolving.exclusion import excluded
+from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
-from osdi_frames.resolving.versions import Versions, without
-from osdi_frames.tables import TABLES, main_table
+from osdi_frames.resolving.people import ACTS, SOURCES
+from osdi_frames.resolving.versions import ENVELOPE, Rules
+from osdi_frames.sources.manifest import Manifest
+from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared
-from osdi_frames.tables.schema import Column, ElementType, Identities, Table
+from osdi_frames.tables.actions import ATTENDANCES
+from osdi_frames.tables.events import EVENT, EVENTS
+from osdi_frames.tables.people import PEOPLE
+from osdi_frames.tables.schema import Column, ElementType, Identities, Path, Table
 
 Dedupe: TypeAlias = bool | Literal["message"]
 Columns: TypeAlias = Iterable[str] | None
 Tables: TypeAlias = Iterable[str] | Mapping[str, Columns] | None
 #: A table's name with some of its rows.
 Rows: TypeAlias = Iterator[tuple[str, pa.Table]]
+
+#: The rows of every version of the events.
+SNAPSHOTS: Final = "event_snapshots"
 
 
 def named_tables(tables: Tables) -> Mapping[str, Columns]:
@@ -50,19 +54,16 @@ class Request:
     """The columns of events to return of every version, as the rows of `SNAPSHOTS`."""
     prefix: str | None = None
     dedupe: Dedupe = True
+    people: bool = True
+    """Whether acts take from people what they lack."""
+    pulls: tuple[Manifest, ...] = ()
+    """The pulls whose files are all in the archive: what they lack can be gone."""
     filters: Filters = field(default_factory=Filters)
     inspects: bool = False
 
 
-#: The rows of every version of the events.
-SNAPSHOTS = "event_snapshots"
-
-
 class Resolution:
-    """The way from parsed rows to requested ones.
-
-    It is taken once.
-    """
+    """What a request means for parsing and for resolving."""
 
     def __init__(self, request: Request) -> None:
         """Compile a request.
@@ -78,7 +79,11 @@ class Resolution:
         self.asked: dict[Table, tuple[Column, ...]] = {
             declared(name): declared(name).select(columns) for name, columns in request.tables.items()
         }
+        self.merges = request.dedupe is True
+        """Whether the blocks of a thing come from different versions."""
         self.identities = {table.element: _identities(table.element, request.dedupe) for table in self.asked}
+        if self.has_reasons:
+            self.identities.setdefault(EVENT, EVENT.identities)
         self.filtering = Filtering(request.filters)
         self.kept: Counter[str] = Counter()
         """How many different elements there are of each type, those that filters leave out included."""
@@ -88,93 +93,144 @@ class Resolution:
         """What is returned of each table asked for."""
         return {table.name: table.schema(columns) for table, columns in self.asked.items()}
 
+    @property
+    def has_reasons(self) -> bool:
+        """Whether attendances are excluded for the reasons of their events."""
+        return self.merges and any(column.name == "excluded" for column in self.asked.get(ATTENDANCES, ()))
+
+    @cached_property
+    def fills(self) -> tuple[Table, ...]:
+        """The tables of acts that take something from people."""
+        if not self.merges or not self.request.people:
+            return ()
+        return tuple(table for table in ACTS if people.wanted_by_acts(self.names(table)))
+
+    @cached_property
+    def person_columns(self) -> tuple[str, ...]:
+        """The columns of people to collect from all tables that hold persons; none where none are needed."""
+        wanted = dict.fromkeys(self.names(PEOPLE)) if self.merges else {}
+        wanted |= dict.fromkeys(gone.COLUMNS) if self.proves(PEOPLE.element) else {}
+        for table in self.fills:
+            wanted |= people.wanted_by_acts(self.names(table))
+        ordering = ("person_id", "created_date", "modified_date", *ENVELOPE)
+        return tuple(dict.fromkeys((*wanted, *ordering))) if wanted else ()
+
+    def resolved(self, table: Table) -> dict[str, None]:
+        """Return the columns of a table that are made of resolved rows, each after those it needs."""
+        asked = {column.name for column in self.asked.get(table, ()) if column.origin == "resolved"}
+        asked |= {"excluded"} if table == EVENTS and self.has_reasons else set()
+        asked |= {"gone_since"} if "excluded" in asked else set()
+        return dict.fromkeys(column.name for column in table.columns if column.name in asked)
+
+    def proves(self, element: ElementType) -> bool:
+        """Return whether pulls can prove elements of a type gone, and that is asked."""
+        is_asked = self.merges and "gone_since" in self.resolved(main_table(element))
+        return is_asked and bool(gone.proving(element, self.request.pulls))
+
+    def names(self, table: Table) -> list[str]:
+        """Return the columns that are asked of a table."""
+        return [column.name for column in self.asked.get(table, ())]
+
+    @cached_property
+    def needed(self) -> dict[Table, tuple[str, ...]]:
+        """The columns of each table to parse: those asked for, and those that identify, order and filter."""
+        needed: defaultdict[Table, dict[str, None]] = defaultdict(dict)
+        for table in self.asked:
+            needed[table] |= dict.fromkeys(self.names(table))
+        for element, identities in self.identities.items():
+            filtering = self.filtering.columns(element)
+            keys = [
+                column.name
+                for table in self.asked
+                if table.element == element
+                for column in table.keys
+                if table.rows
+            ]
+            ordered = Rules(identities=identities).ordering if identities else ()
+            needed[main_table(element)] |= dict.fromkeys((*ordered, *filtering, *keys))
+            if self.proves(element):
+                needed[main_table(element)] |= dict.fromkeys(gone.COLUMNS)
+                if parent := gone.PARENTS.get(element):
+                    needed[main_table(element)] |= {gone.id_of(parent): None}
+                    needed[main_table(parent)] |= {gone.id_of(parent): None}
+        if self.has_reasons:
+            needed[EVENTS] |= dict.fromkeys(("event_id", "excluded"))
+        if self.request.snapshots:
+            needed[EVENTS] |= dict.fromkeys(self.request.snapshots)
+        for source in SOURCES if self.person_columns else ():
+            needed[source.table] |= dict.fromkeys(source.columns(self.person_columns).values())
+            wanted = {*people.READ_FROM, *self.person_columns}
+            needed[main_table(source.table.element)] |= dict.fromkeys(
+                (*people.READ_FROM & wanted, "created_date")
+            )
+        return {table: _parsed(table, names) for table, names in needed.items()}
+
+    def blocks(self, element: ElementType) -> tuple[str, ...]:
+        """Return the blocks of a type that can come from different versions; that of a person is the first."""
+        main = main_table(element)
+        named = (
+            {main.column(name).block for name in self.needed.get(main, ())}
+            if element in self.identities
+            else set()
+        )
+        named |= {table.block for table in self.asked if table.element == element and table.rows}
+        if self.person_columns and main in ACTS:
+            named |= {"person", *(["links"] if main in self.fills else [])}
+        return (
+            tuple(sorted(named - {"act"}, key=lambda name: (name != "person", name))) if self.merges else ()
+        )
+
+    @cached_property
+    def rules(self) -> dict[ElementType, Rules]:
+        """How the versions of each type become one, where they do."""
+        found = {}
+        for element, identities in self.identities.items():
+            main = main_table(element)
+            if identities:
+                found[element] = Rules(
+                    identities=identities,
+                    blocks=self.blocks(element),
+                    extremes=tuple(name for name in ENVELOPE if name in self.needed[main])
+                    if self.merges
+                    else (),
+                    has_person=main in self.fills,
+                )
+        if self.person_columns:
+            found[PEOPLE.element] = people.people_rules(self.person_columns)
+        return found
+
     @cached_property
     def plan(self) -> Plan:
-        """What to parse.
+        """What to parse."""
+        prefixes = known_prefixes(self.request.prefix)
+        elements = dict.fromkeys(table.element for table in self.needed)
+        blocks: dict[Table, Blocks] = {
+            main_table(element): tuple(_carrying(element, block, prefixes) for block in self.blocks(element))
+            for element in elements
+        }
+        for source in SOURCES if self.person_columns else ():
+            table = source.table
+            inside = tuple(table.keys_of(people.columns_of(block), prefixes) for block in people.BLOCKS)
+            blocks[table] = (*(blocks[table] if source.is_act else ()), *inside)
+        return Plan.of(self.needed, prefix=self.request.prefix, inspects=self.request.inspects, blocks=blocks)
 
-        These are the requested columns, and those that identify, order and filter elements.
-        """
-        needed: defaultdict[Table, dict[str, None]] = defaultdict(dict)
-        for table, columns in self.asked.items():
-            needed[table] |= dict.fromkeys(column.name for column in columns)
-        for element, identities in self.identities.items():
-            ordered = (*chain.from_iterable(identities), *element.newest) if identities else ()
-            needed[main_table(element)] |= dict.fromkeys((*ordered, *self.filtering.columns(element)))
-        if self.request.snapshots:
-            needed[declared("events")] |= dict.fromkeys(self.request.snapshots)
-        return Plan.of(needed, prefix=self.request.prefix, inspects=self.request.inspects)
 
-    def rows(self, groups: Iterable[GroupResult], engine: Engine) -> Rows:
-        """Yield the rows of the requested tables.
+def _parsed(table: Table, names: Iterable[str]) -> tuple[str, ...]:
+    """Return columns of a table that there are, the resolved ones replaced by those they are derived from."""
+    columns = (column for column in table.columns if column.name in {*names})
+    parsed = (column.derived if column.origin == "resolved" else (column.name,) for column in columns)
+    return tuple(dict.fromkeys(name for some in parsed for name in some))
 
-        Those of deduplicated elements come at the end.
 
-        Raises
-        ------
-        UnknownValue
-            An id that was asked for occurs nowhere.
-        """
-        versions = self._versions(engine)
-        for name, rows in self._resolved(groups, versions):
-            yield name, rows.drop_columns([ELEMENT])
-        for element, some in versions.items():
-            self.kept[element.name] = len(some.kept())
-            for table, rows in some.rows():
-                yield table.name, rows.drop_columns([ELEMENT])
-        self.filtering.refuse_unknown()
-
-    def partition(
-        self, groups: Iterable[GroupResult], engine: Engine, number: int
-    ) -> tuple[dict[str, list[pa.Table]], dict[ElementType, pa.Table]]:
-        """Return the rows and keys of a partition.
-
-        Rows are by table, with the numbers of their elements; `versions.superseded` compares the keys.
-
-        The keys are those that `versions.superseded` compares.
-        """
-        tables: dict[str, list[pa.Table]] = {name: [] for name in self.schemas}
-        versions = self._versions(engine)
-        for name, rows in self._resolved(groups, versions):
-            tables[name].append(rows)
-        for some in versions.values():
-            for table, rows in some.rows():
-                tables[table.name].append(rows)
-        return tables, {element: some.keys(number) for element, some in versions.items()}
-
-    def _versions(self, engine: Engine) -> dict[ElementType, Versions]:
-        return {element: Versions(element, by, engine) for element, by in self.identities.items() if by}
-
-    def _resolved(self, groups: Iterable[GroupResult], versions: Mapping[ElementType, Versions]) -> Rows:
-        """Yield rows that need no deduplication; hold others back."""
-        events = main_table(declared("events").element)
-        for group in groups:
-            failing: dict[ElementType, np.ndarray] = {}
-            for select, rows in group.rows:
-                table, element = select.table, select.table.element
-                if table == events and self.request.snapshots:
-                    yield SNAPSHOTS, rows.select([*self.request.snapshots, ELEMENT])
-                if element not in self.identities:  # parsed for an inspection alone
-                    continue
-                if not table.rows:
-                    failing[element] = self.filtering.failing(element, rows)
-                    if element in versions:
-                        versions[element].see(rows, failing[element])
-                if table not in self.asked:
-                    continue
-                shown = self._shown(table, rows)
-                if element in versions:
-                    versions[element].wait(table, shown)
-                else:
-                    yield table.name, without(shown, failing[element])
-
-    def _shown(self, table: Table, rows: pa.Table) -> pa.Table:
-        """Return the requested columns, and the elements' numbers."""
-        columns = [
-            excluded(table.element, rows) if column.origin == "resolved" else rows[column.name]
-            for column in self.asked[table]
-        ]
-        schema = self.schemas[table.name].append(rows.schema.field(ELEMENT))
-        return pa.Table.from_arrays([*columns, rows[ELEMENT]], schema=schema)
+def _carrying(element: ElementType, block: str, prefixes: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the keys of which one has a value where a block is carried."""
+    main = main_table(element)
+    keys = main.keys_of([column.name for column in main.columns if column.block == block], prefixes)
+    tables = (
+        table for table in TABLES.values() if table.element == element and table.rows and table.block == block
+    )
+    heads = (Path(steps).key for table in tables for steps in table.heads(prefixes))
+    return tuple(dict.fromkeys((*keys, *heads)))
 
 
 def _identities(element: ElementType, dedupe: Dedupe) -> Identities:

@@ -1,187 +1,250 @@
-"""Versions of elements: find the newest, spill their rows."""
+"""Versions of things: which is kept, and from which each block comes."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from osdi_frames.parsing.database import Engine, engine
-from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.tables.schema import ElementType, Identities, Table
+from osdi_frames.parsing.database import Engine
+from osdi_frames.parsing.plan import CARRIED, ELEMENT
+from osdi_frames.resolving.spill import SpilledTables, among, only, replaced
+from osdi_frames.tables.schema import Identities, Table
 
-_IN_MEMORY = 32 << 20  # bytes of the rows that wait of a type, and as many of what was seen of it
-_GROUPED = 1 << 18  # elements that are grouped at once: their groups take 160 bytes each
+_GROUPED = 1 << 18  # versions that are grouped at once: their groups take 160 bytes each
 _LOW = f"{2**64 - 1}::UHUGEINT"
 
+#: How new a version is: its date, when it was received or fetched, where it was read.
+ORDER: Final = ", ".join(
+    (*(f"coalesce({name}, '-infinity'::TIMESTAMPTZ)" for name in ("modified_date", "seen_at")), ELEMENT)
+)
+#: When a document was received or fetched: a thing has the latest of its versions.
+ENVELOPE: Final = ("received_at", "fetched_at")
+#: Columns of which a thing has the least or the greatest of all its versions.
+EXTREMES: Final = dict.fromkeys(ENVELOPE, "max") | {"first_seen": "min", "last_seen": "max"}
+#: Of an act, the person's identity in two halves, and the blocks that it carries.
+PERSON: Final = ("person_high", "person_low", "carried")
 
-class SpilledTables:
-    """Tables in reading order, in memory or on disk.
+_NOTHING: Final = pa.table({"kept": pa.array([], pa.int64())})
 
-    They move into a file when they are large together.
-    """
 
-    def __init__(self) -> None:
-        self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (see `__del__`)
-        self.tables = 0
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """How the versions of things of one type become one."""
 
-    def __del__(self) -> None:
-        self.file.close()
+    identities: Identities
+    blocks: tuple[str, ...] = ()
+    """The blocks that can come from different versions, in the order of their bits."""
+    extremes: tuple[str, ...] = ()
+    collected: str | None = None
+    """The block that is made of all versions that carry it."""
+    rank: str = "0"
+    """Which version is kept before newer ones, in SQL."""
+    has_person: bool = False
+    """Whether a thing can lack what its person has."""
 
-    def add(self, rows: pa.Table) -> None:
-        """Keep some rows."""
-        with pa.ipc.new_stream(self.file, rows.schema) as stream:
-            stream.write_table(rows)
-        self.tables += 1
+    @property
+    def ordering(self) -> tuple[str, ...]:
+        """The columns that identify and order versions."""
+        return tuple(dict.fromkeys((*chain.from_iterable(self.identities), "modified_date", *ENVELOPE)))
 
-    def __iter__(self) -> Iterator[pa.Table]:
-        self.file.seek(0)
-        for _ in range(self.tables):
-            yield pa.ipc.open_stream(self.file).read_all()
+    def carries(self, block: str) -> str:
+        """Return the condition in SQL that a version carries a block."""
+        return f"carried & {1 << self.blocks.index(block)} <> 0"
 
 
 @dataclass(slots=True)
 class Versions:
-    """The versions of one type's elements.
+    """The versions of things of one type, and their rows that wait."""
 
-    Their rows wait until it is known which are kept.
-    """
-
-    element: ElementType
-    identities: Identities
-    engine: Engine
-    tables: list[Table] = field(default_factory=list)
-    """Which tables the rows belong to that wait."""
-    waiting: SpilledTables = field(default_factory=SpilledTables)
+    rules: Rules
+    main: SpilledTables = field(default_factory=SpilledTables)
+    children: dict[Table, SpilledTables] = field(default_factory=dict)
     seen: SpilledTables = field(default_factory=SpilledTables)
-    """Of each element its number, what says how new it is, and its identity in two halves."""
-    failing: list[np.ndarray] = field(default_factory=list)
-    """The numbers of the elements that do not pass the filters: they are compared with others, and not kept."""
+    """Of each version its number, how new it is, what it carries, and its identity in two halves."""
     count: int = 0
-    """Of the elements that were seen."""
-    _kept: np.ndarray | None = None
 
-    @property
-    def _schema(self) -> pa.Schema:
-        """Return the schema of what was seen."""
-        newest = {name: pa.timestamp("us", "UTC") for name in self.element.newest}
-        return pa.schema({"number": pa.int64()} | newest | {"high": pa.uint64(), "low": pa.uint64()})
+    def see(self, rows: pa.Table, engine: Engine) -> None:
+        """Keep rows of the main table; note which things they are of.
 
-    def see(self, rows: pa.Table, failing: np.ndarray) -> None:
-        """Note the elements of rows of the main table.
-
-        An element without identity is its own.
+        What has no identity is a thing of its own.
         """
-        needed = dict.fromkeys((ELEMENT, *chain.from_iterable(self.identities), *self.element.newest))
-        self.engine.put("rows", rows.select([*needed]))
-        self.count += rows.num_rows
-        self.failing.append(failing)
-        newest = ", ".join(self.element.newest)
-        identity = " ".join(_identity(columns, number) for number, columns in enumerate(self.identities))
-        seen = self.engine.ask(
-            f"""SELECT number, {newest}, (identity >> 64)::UBIGINT AS high, (identity & {_LOW})::UBIGINT AS low FROM (
-            SELECT {ELEMENT} AS number, {newest},
-                coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT) AS identity FROM "rows")"""
-        )
-        self.seen.add(seen)
+        self.main.add(rows)
+        self.count += len(rows)
+        wanted = (ELEMENT, CARRIED, "person_id", *self.rules.ordering, *self.rules.extremes)
+        columns = [name for name in dict.fromkeys(wanted) if name in rows.column_names]
+        envelope = ", ".join(name for name in ENVELOPE if name in columns)
+        identity = " ".join(_when(names, number) for number, names in enumerate(self.rules.identities))
+        notes = [f"greatest({envelope}) AS seen_at", f"{CARRIED if CARRIED in columns else 0} AS carried"]
+        notes += [*self.rules.extremes]
+        if self.rules.has_person:  # as people are identified
+            notes += _halves(f"md5_number(CASE {_when(['person_id'], 0)} END)", "person_")
+        notes += _halves(f"coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT)")
+        engine.put("rows", rows.select(columns))
+        self.seen.add(engine.ask(f'SELECT {ELEMENT}, modified_date, {", ".join(notes)} FROM "rows"'))
 
     def wait(self, table: Table, rows: pa.Table) -> None:
-        """Keep some rows of a table until the end."""
-        self.tables.append(table)
-        self.waiting.add(rows)
+        """Keep some rows of a child table."""
+        self.children.setdefault(table, SpilledTables()).add(rows)
 
-    def rows(self) -> Iterator[tuple[Table, pa.Table]]:
-        """Yield the rows of kept elements that pass filters."""
-        kept, failing = self.kept(), np.concatenate([np.empty(0, np.int64), *self.failing])
-        kept = kept[~among(kept, failing)]
-        for table, rows in zip(self.tables, self.waiting, strict=True):
-            yield table, rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), kept)))
+    @property
+    def part_count(self) -> int:
+        """How many parts there are of what was seen."""
+        return -(-self.count // _GROUPED)
 
-    def keys(self, partition: int) -> pa.Table:
-        """Return what `superseded` needs of a partition.
+    def parts(self) -> Iterator[pa.Table]:
+        """Yield what was seen, by parts of the identities."""
+        for part in range(self.part_count):
+            yield pa.concat_tables(of_part(seen, part, self.part_count) for seen in self.seen)
 
-        These are the keys of the elements that are kept and have an identity.
-        """
-        kept = self.kept()
-        keys = [self._schema.empty_table()]
-        for seen in self.seen:
-            number, high, low = (seen[name].to_numpy() for name in ("number", "high", "low"))
-            keys.append(seen.filter(pa.array(among(number, kept) & ((high != 0) | (low != number)))))
-        every = pa.concat_tables(keys)
-        return every.add_column(0, "partition", pa.repeat(np.int64(partition), len(every)))
-
-    def kept(self) -> np.ndarray:
-        """Return the numbers of the elements that are kept.
-
-        Of each it is the newest version, then the last read.
-        """
-        if self._kept is None:
-            self._kept = self._newest()
-        return self._kept
-
-    def _newest(self) -> np.ndarray:
-        parts = -(-self.count // _GROUPED)
-        found = [np.empty(0, np.int64)]
-        for part in range(parts):
-            self.engine.put("seen", pa.concat_tables(of_part(seen, part, parts) for seen in self.seen))
-            newest = self.engine.ask(_newest(self.element, "number", "seen"))
-            found.append(newest["kept"].to_numpy())
-        return np.sort(np.concatenate(found))
+    def pruned(self, merger: Merger) -> Versions:
+        """Return the versions with the rows that a merger uses."""
+        used, kept = merger.used, {}
+        for table, rows in self.children.items():
+            kept[table] = rows.only(lambda some: only(some, used))
+        return Versions(
+            self.rules, self.main.only(lambda some: only(some, used)), kept, self.seen, self.count
+        )
 
 
 def of_part(keys: pa.Table, part: int, parts: int) -> pa.Table:
-    """Return the elements whose identities belong to one of some parts."""
-    return keys.filter(pa.array(keys["low"].to_numpy() % np.uint64(parts) == part))
+    """Return the versions whose identities belong to one of some parts."""
+    return keys.filter(pa.array(keys["low"].to_numpy() % np.uint64(parts) == part)) if parts > 1 else keys
 
 
-def superseded(element: ElementType, keys: Sequence[pa.Table]) -> pa.Table:
-    """Return the elements that are not kept over all partitions.
-
-    They are columns of partition and number.
-
-    `keys` are those of all elements that can be the same; see `Deduplication.keys`.
-    """
-    every = pa.concat_tables(keys)
-    low = np.sort(every["low"].to_numpy())
-    again = low[1:][low[1:] == low[:-1]]  # few occur in several partitions
-    with engine() as lent:
-        lent.put("keys", every.filter(pa.array(among(every["low"].to_numpy(), again))))
-        kept = _newest(element, "row(partition, number)", "keys")
-        return lent.ask(
-            f"""SELECT partition, number FROM keys WHERE row(partition, number) NOT IN (SELECT kept FROM ({kept}))"""
-        )
-
-
-def _newest(element: ElementType, number: str, seen: str) -> str:
-    """Return the query for the elements that are kept.
-
-    Of each it is the newest version, then the last read.
-    """
-    newest = ", ".join(f"coalesce({name}, '-infinity'::TIMESTAMPTZ)" for name in element.newest)
-    return f"SELECT arg_max({number}, ({newest}, {number})) AS kept FROM {seen} GROUP BY high, low"
-
-
-def _identity(columns: Sequence[str], number: int) -> str:
+def _when(columns: Sequence[str], number: int) -> str:
     present = " AND ".join(f"{name} IS NOT NULL" for name in columns)
     texts = ", ".join(f"epoch_us({name})" if name.endswith("_date") else name for name in columns)
     return f"WHEN {present} THEN concat_ws(' ', {number}, {texts})"
 
 
-def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return which numbers are among sorted others."""
-    is_among: np.ndarray = np.zeros(len(numbers), bool)
-    if len(kept):
-        is_among = kept.take(np.searchsorted(kept, numbers), mode="clip") == numbers
-    return is_among
+def _halves(number: str, prefix: str = "") -> list[str]:
+    return [f"(({number}) >> 64)::UBIGINT AS {prefix}high", f"(({number}) & {_LOW})::UBIGINT AS {prefix}low"]
 
 
-def without(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
-    """Return the rows of all but some elements.
+@dataclass(frozen=True)
+class Merger:
+    """Which version of each thing is kept, and which ones its blocks come from."""
 
-    The numbers of these are sorted.
-    """
-    return rows.filter(pa.array(~among(rows[ELEMENT].to_numpy(), numbers))) if len(numbers) else rows
+    rules: Rules
+    kept: np.ndarray
+    """The numbers of the versions that are kept, sorted."""
+    sources: pa.Table
+    """Of things of several versions, by the number that is kept: the version of each block, and the extremes."""
+    persons: pa.Table
+    """Of things that have a person: the number that is kept, and `PERSON`, with what the person's version carries."""
+
+    @classmethod
+    def of(cls, rules: Rules, parts: Iterable[pa.Table], engine: Engine) -> Merger:
+        """Compare versions; all of a thing are in one part of what was seen."""
+        mergers = []
+        for part in parts:
+            found, several = _compared(rules, part, engine)
+            mergers.append(cls(rules, found["kept"].to_numpy(), several, _persons(rules, found, several)))
+        return cls.joined(rules, mergers)
+
+    @classmethod
+    def joined(cls, rules: Rules, mergers: Sequence[Merger]) -> Merger:
+        """Return what several mergers say, of different things."""
+        nothing = cls(rules, np.empty(0, np.int64), _NOTHING, _NOTHING)
+        every = mergers or [nothing]
+        return cls(
+            rules,
+            np.sort(np.concatenate([merger.kept for merger in every])),
+            pa.concat_tables([merger.sources for merger in every]).sort_by("kept"),
+            pa.concat_tables([merger.persons for merger in every]),
+        )
+
+    @cached_property
+    def several(self) -> np.ndarray:
+        """The numbers of the kept versions of things that have several, sorted."""
+        numbers: np.ndarray = self.sources["kept"].to_numpy()
+        return numbers
+
+    @property
+    def used(self) -> np.ndarray:
+        """The numbers of all versions of which something is used, sorted."""
+        return np.unique(np.concatenate([self.kept, self.lent]))
+
+    @property
+    def lent(self) -> np.ndarray:
+        """The numbers of the versions of things that have several, as far as they are used, sorted."""
+        columns = [self.sources[name].to_numpy() for name in self.rules.blocks if len(self.sources)]
+        if self.rules.collected and len(self.sources):
+            columns.append(pc.list_flatten(self.sources[f"all_{self.rules.collected}"]).to_numpy())
+        return np.unique(np.concatenate([self.several, *columns]))
+
+    def merge(self, rows: pa.Table, blocks: Mapping[str, str], donors: SpilledTables) -> pa.Table:
+        """Return rows of kept versions, each block from the version it comes from.
+
+        `blocks` says to which block columns belong; `donors` has the rows of the other versions.
+        """
+        at, sources = self.of_several(rows)
+        for block in self.rules.blocks if len(at) else ():
+            columns = [name for name in rows.column_names if blocks.get(name) == block]
+            numbers = sources[block].to_numpy()
+            differ = numbers != sources["kept"].to_numpy()
+            if columns and differ.any():
+                rows = replaced(rows, at[differ], donors.take(numbers[differ], columns))
+        extremes = [name for name in self.rules.extremes if name in rows.column_names]
+        return replaced(rows, at, sources.select(extremes)) if extremes and len(at) else rows
+
+    def of_several(self, rows: pa.Table) -> tuple[np.ndarray, pa.Table]:
+        """Return which rows are of things of several versions, and the sources of these."""
+        numbers = rows[ELEMENT].to_numpy()
+        at = np.flatnonzero(among(numbers, self.several))
+        return at, self.sources.take(pa.array(np.searchsorted(self.several, numbers[at])))
+
+    def owners(self, block: str, things: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the versions that a block of things comes from, sorted, and the things."""
+        sources = things.copy()
+        if block in self.sources.column_names:
+            at = np.flatnonzero(among(things, self.several))
+            sources[at] = self.sources[block].to_numpy()[np.searchsorted(self.several, things[at])]
+        order = np.argsort(sources, kind="stable")
+        return sources[order], things[order]
+
+
+def _compared(rules: Rules, seen: pa.Table, engine: Engine) -> tuple[pa.Table, pa.Table]:
+    """Return the version of each thing that is kept; and of those of several versions, the sources of blocks."""
+    engine.put("seen", seen)
+    person = "".join(f", any_value({name}) AS {name}" for name in PERSON) if rules.has_person else ""
+    found = engine.ask(
+        f"""SELECT high, low, arg_max({ELEMENT}, ({rules.rank}, {ORDER})) AS kept, count(*) AS versions{person}
+        FROM seen GROUP BY high, low"""
+    )
+    columns = _sources(rules)
+    several = found.filter(pa.array(found["versions"].to_numpy() > 1)) if columns else found.slice(0, 0)
+    engine.put("several", several.select(["high", "low", "kept"]))
+    query = f"SELECT {', '.join(['kept', *columns])} FROM seen JOIN several USING (high, low) GROUP BY kept"
+    return found, engine.ask(query)
+
+
+def _sources(rules: Rules) -> list[str]:
+    def newest(value: str, block: str) -> str:
+        return f"arg_max({value}, ({ORDER})) FILTER ({rules.carries(block)})"
+
+    columns = [f"coalesce({newest(ELEMENT, block)}, kept) AS {block}" for block in rules.blocks]
+    columns += [f"{EXTREMES[name]}({name}) AS {name}" for name in rules.extremes]
+    if rules.collected:
+        condition = rules.carries(rules.collected)
+        columns.append(f"list({ELEMENT} ORDER BY ({ORDER})) FILTER ({condition}) AS all_{rules.collected}")
+    if rules.has_person:
+        both = newest("{'high': person_high, 'low': person_low}", "links")
+        columns += [f"({both}).{half} AS person_{half}" for half in ("high", "low")]
+        columns.append(f"coalesce({newest('carried', 'person')}, 0) AS carried")
+    return columns
+
+
+def _persons(rules: Rules, found: pa.Table, several: pa.Table) -> pa.Table:
+    if not rules.has_person:
+        return _NOTHING
+    single = found.filter(pa.array(found["versions"].to_numpy() == 1)).select(["kept", *PERSON])
+    every = pa.concat_tables([single, several.select(single.column_names).cast(single.schema)])
+    return every.filter(every["person_high"].is_valid())

@@ -45,6 +45,8 @@ BY_MANAGERS = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 #: The folder in which a receiver keeps bodies that are not deliveries; hidden, so that readers skip it.
 QUARANTINE = ".quarantine"
+#: The name of a pull's manifest, in the folder of its pages; hidden, so that no reader takes it for a document.
+MANIFEST = ".manifest.json"
 
 #: A segment of a receiver, named after its first line. Sealing compresses it, and for a moment there are both forms.
 SEGMENT = re.compile(r"(?P<first>[0-9]{12})\.ndjson(?P<sealed>\.zst)?")
@@ -107,6 +109,26 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
     return sorted(found - second, key=str)
 
 
+def with_manifests(paths: Iterable[str]) -> tuple[set[File], list[File]]:
+    """Return the files behind the paths, and pulls' manifests.
+
+    A manifest is in a folder that is listed, or next to a file. What is not there is passed over, with what cannot be
+    listed. Where there is no manifest, the files of folders are not listed: most archives have none, and many files.
+    """
+    paths, found, manifests = list(paths), set[File](), set[File]()
+    for documents in (False, True):
+        listing = _Listing(lambda _: None, [], documents=documents)
+        for path in paths:
+            if documents and (not manifests or is_address(path)):
+                continue
+            with contextlib.suppress(SourceNotFound, InvalidSource):
+                found.update(listing.behind(path))
+        folders = {os.path.dirname(file) for file in found if isinstance(file, str)}
+        beside = (slashed(os.path.join(folder, MANIFEST)) for folder in folders)
+        manifests |= {*filter(os.path.isfile, beside), *listing.manifests}
+    return found, list(manifests)
+
+
 def _tables_in(folder: str) -> Iterator[str]:
     folder = glob.escape(folder) if os.path.exists(folder) else folder  # else it is a pattern
     inside = glob.iglob(os.path.join(folder, "**"), recursive=True)
@@ -128,6 +150,9 @@ class _Listing:
 
     handle: Handle
     quarantines: list[str]
+    documents: bool = True
+    """Whether the documents in folders are listed, too, and not only their manifests."""
+    manifests: list[File] = field(default_factory=list)
     visited: set[tuple[int, int]] = field(default_factory=set)
 
     def behind(self, path: str) -> Iterator[File]:
@@ -135,7 +160,7 @@ class _Listing:
         if path.startswith(HTTP) and not is_readable(os.path.basename(urlsplit(path).path)):
             raise InvalidSource(f"{shown_address(path)} is an address, and no archive; {PULL}")
         if "://" in path:
-            yield from _listed(path, lambda file: self.handle(unread(file, file)))
+            yield from _listed(path, lambda file: self.handle(unread(file, file)), self.manifests)
         elif os.path.isdir(path):
             yield from self._in_folder(path)
         elif _is_there(path) or os.path.exists(path + SEALED):
@@ -158,7 +183,7 @@ class _Listing:
         Others are reported.
         """
         for _, entries in self._walk(folder):
-            for entry in entries:
+            for entry in entries if self.documents else ():
                 if holds_documents(entry.name, partial(_head, entry)) or _leads_nowhere(entry):
                     if entry.is_file(follow_symlinks=False) or self._is_file(entry.path):
                         yield slashed(entry.path).removeprefix("./")
@@ -190,10 +215,12 @@ class _Listing:
                 if (status.st_dev, status.st_ino) in self.visited:
                     continue
                 self.visited.add((status.st_dev, status.st_ino))
-                entries = _entries(folder)
+                entries = _entries(folder, 2 if self.documents else 1)
             folders = {entry.name: entry for entry in entries if _is_folder(entry)}
             if QUARANTINE in folders:
                 self.quarantines.append(folders[QUARANTINE].path)
+            manifests = (entry.path for entry in entries if entry.name == MANIFEST and entry.is_file())
+            self.manifests.extend(slashed(path).removeprefix("./") for path in manifests)
             for entry in folders.values():
                 if not is_hidden(entry.name):
                     (links if entry.is_symlink() else waiting).append(entry.path)
@@ -224,14 +251,14 @@ class _Listing:
                         yield os.path.join(folder, name)
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _entries(folder: str, times: int = 2) -> list[os.DirEntry[str]]:
     """List a folder.
 
     Twice, because a segment that is sealed while the folder is listed can be missed in both of its forms;
     in the second listing the sealed one is there from the beginning.
     """
     found: dict[str, os.DirEntry[str]] = {}
-    for _ in range(2):
+    for _ in range(times):
         with os.scandir(folder) as entries:
             found |= {entry.name: entry for entry in entries}
     return list(found.values())
@@ -270,11 +297,11 @@ def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
     return "." not in entry.name and entry.is_symlink() and not os.path.exists(entry.path)
 
 
-def _listed(address: str, handle_unread: Callable[[str], object]) -> list[Remote]:
+def _listed(address: str, handle_unread: Callable[[str], object], manifests: list[File]) -> list[Remote]:
     """Return the files behind an address.
 
     It is that of a file, of a folder, or a pattern.
-    `handle_unread` is called with the name of each file in a folder that is not read.
+    `handle_unread` is called with the name of each file in a folder that is not read; `manifests` takes those there.
     """
     filesystem, path = filesystem_of(address)
     filesystem.invalidate_cache()  # new objects are read, too
@@ -284,7 +311,8 @@ def _listed(address: str, handle_unread: Callable[[str], object]) -> list[Remote
         found = _found(address, filesystem, path)
         for path, info in found.items():
             if info.get("type") == "directory":
-                files |= dict.fromkeys(_in_remote_folder(address, filesystem, path, handle_unread))
+                inside = _in_remote_folder(address, filesystem, path, handle_unread, manifests)
+                files |= dict.fromkeys(inside)
             else:
                 files[Remote.of(address, path, info)] = None
     except FileNotFoundError:
@@ -305,7 +333,11 @@ def _found(address: str, filesystem: Any, path: str) -> dict[str, dict[str, Any]
 
 
 def _in_remote_folder(
-    address: str, filesystem: Any, folder: str, handle_unread: Callable[[str], object]
+    address: str,
+    filesystem: Any,
+    folder: str,
+    handle_unread: Callable[[str], object],
+    manifests: list[File],
 ) -> Iterator[Remote]:
     inside = len(folder.rstrip("/")) + 1
     found = asked(shown_address(address), filesystem.find, folder, detail=True)
@@ -315,6 +347,8 @@ def _in_remote_folder(
     for file, name in files.items():
         if holds_documents(name, lambda: next(heads)()):
             yield file
+        elif name.rpartition("/")[2] == MANIFEST and not _in_hidden(name.removesuffix(MANIFEST)):
+            manifests.append(file)
         elif not is_ignored(name):
             handle_unread(file.name)
 

@@ -1,11 +1,11 @@
 """The manifest of a pull: request, counts and proof.
 
-Who looks for what is gone compares pulls of one `Manifest.address`. A collection proves absence where it is `complete`
-and `Manifest.is_whole`: what an earlier pull has of it, and this one has not, the service listed no more at some moment
-between `started_at` and `finished_at`. Where `CollectionPulled.parent` names what the lists are of, ``{id}`` in `path`
-stands for each parent's id. The pages of a collection are the lines in its `files` whose ``url``, without its query,
-is `Manifest.address`, ``/`` and that path. An event that only its campaign knows has its attendances below the
-campaign: ``event_campaigns/{id}/events/{id}/attendances``.
+Who looks for what is gone compares pulls of one service by one key (`Manifest.key_digest`). A collection proves absence
+where it is `complete` and `Manifest.is_whole`: what was seen of it earlier, and this one has not, the service listed no
+more at some moment between `started_at` and `finished_at`. Where `CollectionPulled.parent` names what the lists are of,
+``{id}`` in `path` stands for each parent's id. The pages of a collection are the lines in its `files` whose ``url``,
+without its query, is `Manifest.address`, ``/`` and that path. An event that only its campaign knows has its attendances
+below the campaign: ``event_campaigns/{id}/events/{id}/attendances``.
 
 Forms: 1 has neither ``form`` nor the collections' `files` and counts of records; the pages of a collection can be in
 any of the pull's `files`. 2 has them. Names that this version does not know are passed over.
@@ -15,20 +15,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from osdi_frames.durable import write_file
 from osdi_frames.errors import counted, printable
-from osdi_frames.quoting import located, paths_cut
+from osdi_frames.quoting import located
+from osdi_frames.sources.files import MANIFEST, File, with_manifests
+from osdi_frames.sources.remote import Remote
+
+Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 #: The form in which manifests are written; what each has is said above.
 FORM = 2
-
-#: The name of a manifest: hidden, so that no reader of archives takes it for a document.
-MANIFEST = ".manifest.json"
 
 
 def stamp(moment: datetime) -> str:
@@ -93,7 +96,8 @@ class Manifest:
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
     is missing. The proof counts: as many different records came as the service reports. It cannot see that a record
     left a collection while another entered it (events are not deleted, interface 7).
-    `campaigns` are the ids that were given; None where the campaigns were listed.
+    `campaigns` are the ids that were given; None where the campaigns were listed. `key_digest` tells keys of a service
+    apart, since each lists what is its own; empty in older manifests.
     """
 
     folder: Path
@@ -105,6 +109,7 @@ class Manifest:
     collections: tuple[CollectionPulled, ...] = ()
     files: tuple[str, ...] = ()
     form: int = FORM
+    key_digest: str = ""
 
     @property
     def complete(self) -> bool:
@@ -189,16 +194,58 @@ class Manifest:
 
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a pull from its folder."""
-    stored = json.loads((folder / MANIFEST).read_text(encoding="utf-8"), object_hook=_parsed)
+    return _parsed(folder, (folder / MANIFEST).read_bytes())
+
+
+def manifests(source: Paths) -> list[Manifest]:
+    """Read the manifests of all pulls in a source, oldest first.
+
+    It is a path, an address or a list of these: of a pull, of a folder of pulls at any depth, a pattern, or files. What
+    cannot be read as a manifest is passed over; so is a path where nothing is.
+    """
+    return [manifest for manifest, _ in _read(source)]
+
+
+def whole_pulls(source: Paths) -> tuple[Manifest, ...]:
+    """Read the manifests of pulls whose files are all in a source.
+
+    Those of others prove nothing: what the source lacks would seem to be gone. Inside a zip or tar, none is read.
+    """
+    return tuple(manifest for manifest, has_all in _read(source) if has_all)
+
+
+def _read(source: Paths) -> list[tuple[Manifest, bool]]:
+    """Return each manifest, and whether all of its files are there."""
+    paths = [source] if isinstance(source, str | os.PathLike) else source
+    files, found = with_manifests(os.fspath(path) for path in paths)
+    names = {str(file) for file in files} if found else set()
+    read = []
+    for file in found:
+        folder = str(file).removesuffix(MANIFEST)
+        content = _content(file)
+        with suppress(ValueError, KeyError, TypeError, AttributeError):  # it is none of a pull
+            manifest = _parsed(Path(folder), content)
+            read.append((manifest, {f"{folder}{name}" for name in manifest.files} <= names))
+    return sorted(read, key=lambda each: (each[0].started_at, str(each[0].folder)))
+
+
+def _content(file: File) -> bytes:
+    """Return the content of a manifest; nothing of one that may not be read."""
+    if isinstance(file, Remote):
+        with file.open() as stream:
+            return stream.read()
+    with suppress(OSError):
+        return Path(file).read_bytes()
+    return b""
+
+
+def _parsed(folder: Path, content: bytes) -> Manifest:
+    stored = json.loads(content, object_hook=_with_times)
     collections = (CollectionPulled(**_known(CollectionPulled, done)) for done in stored["collections"])
-    return Manifest(folder, **{"form": 1} | _known(Manifest, stored) | {"collections": tuple(collections)})
-
-
-def manifests(destination: str | os.PathLike[str]) -> list[Manifest]:
-    """Read the manifests of a destination's pulls, oldest first."""
-    with paths_cut():
-        found = [read_manifest(path.parent) for path in Path(destination).glob(f"*/{MANIFEST}")]
-    return sorted(found, key=lambda manifest: manifest.started_at)
+    known = {"form": 1} | _known(Manifest, stored) | {"collections": tuple(collections)}
+    if known["started_at"] is None:
+        raise ValueError("a pull has begun at some time")
+    return Manifest(folder, **known)
 
 
 def _known(of: type, values: dict[str, Any]) -> dict[str, Any]:
@@ -209,8 +256,8 @@ def _known(of: type, values: dict[str, Any]) -> dict[str, Any]:
     return {field.name: values[field.name] for field in fields(of) if field.name in values}
 
 
-def _parsed(values: dict[str, Any]) -> dict[str, Any]:
+def _with_times(values: dict[str, Any]) -> dict[str, Any]:
     for name in ("started_at", "finished_at", "since", "newest_modified_date"):
-        if text := values.get(name):
-            values[name] = datetime.fromisoformat(text)
+        if (text := values.get(name)) is not None:
+            values[name] = datetime.fromisoformat(text).astimezone(UTC)
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}

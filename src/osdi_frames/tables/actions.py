@@ -7,7 +7,17 @@ from typing import Any
 
 from osdi_frames.tables import resource
 from osdi_frames.tables.people import CONTACT, CUSTOM_FIELDS, EMAIL, NAMES, PERSON_ID, PHONE
-from osdi_frames.tables.resource import IDENTIFIER, LOCATION, POSITION, SELF, SPONSOR, SYSTEM, column, placed
+from osdi_frames.tables.resource import (
+    IDENTIFIER,
+    LOCATION,
+    POSITION,
+    SELF,
+    SPONSOR,
+    SYSTEM,
+    block,
+    column,
+    placed,
+)
 from osdi_frames.tables.schema import (
     IDENTIFYING,
     SENSITIVE,
@@ -39,14 +49,19 @@ REFERRER_DATA = tuple(
 
 #: What the service's "send test" sends lacks any date, and all of the referrer data.
 _TEST = ExclusionRule(
-    "test",
-    tuple(
-        (name, None) for name in ("created_date", "modified_date", *(column.name for column in REFERRER_DATA))
-    ),
+    "test", ("created_date", "modified_date", *(column.name for column in REFERRER_DATA)), (None,)
 )
+#: What is no RSVP: the service writes accepted, and attended of who came.
+_UNACCEPTED = ExclusionRule("unaccepted", ("status",), (None, "accepted", "attended"), unless=True)
 
 
-def _action(name: str, parent: str, *, ignored: tuple[str, ...] = (), **other: Any) -> ElementType:
+def _action(
+    name: str,
+    parent: str,
+    *exclusions: ExclusionRule,
+    ignored: tuple[str, ...] = (),
+    **other: Any,
+) -> ElementType:
     """Declare an element type that API pages and webhook deliveries bring."""
     own = f"{name}_id"
     return resource.element_type(
@@ -56,12 +71,10 @@ def _action(name: str, parent: str, *, ignored: tuple[str, ...] = (), **other: A
         # Without an id, its message and its position there identify an element.
         identities=((own,), ("idempotency_key", "element")),
         messages=(("idempotency_key", own), ("idempotency_key", "element"), (own, "modified_date"), (own,)),
-        # A delivery brings the person: of equally new versions it counts more than a page.
-        newest=("modified_date", "received_at", "fetched_at"),
         at=f"{name}s?",
         evidence=(f"_links.osdi:{parent}", f"<p>:{parent}_id"),
         ignored=("_links.osdi:people", *ignored),
-        exclusions=(_TEST,),
+        exclusions=(_TEST, resource.GONE, *exclusions),
         **other,
     )
 
@@ -71,6 +84,15 @@ _MESSAGE, _PERSON = "../idempotency_key", "_links.osdi:person.href"
 _DELIVERED = (
     column("idempotency_key", "Same for all retries of a message.", _MESSAGE, privacy=pseudonym("message")),
     Column("element", "int64", (), (), "Position in its delivery or page, from 0.", "element position"),
+)
+_FILLED = Column(
+    "person_filled",
+    "list<string>",
+    (),
+    (),
+    "name, email, phone, location: filled from people.",
+    "resolved",
+    ("person_id",),
 )
 
 _DATES = (
@@ -86,23 +108,31 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
     link, parent_id = f"_links.osdi:{parent}.href", f"{parent}_id"
     tags = f"Tags that the {name} tried to add."
     columns = (
-        *_DELIVERED,
+        *block("message", *_DELIVERED),
         own_id,
         identifiers,
-        # What somebody signs or attends is an opinion.
-        column(parent_id, parent_meaning, f"id({link})", f"<p>:{parent_id}", privacy=SENSITIVE),
-        column("person_id", "Person who acted.", f"id({_PERSON})", "<p>:person_id", privacy=PERSON_ID),
+        *block(
+            "links",
+            # What somebody signs or attends is an opinion.
+            column(parent_id, parent_meaning, f"id({link})", f"<p>:{parent_id}", privacy=SENSITIVE),
+            column("person_id", "Person who acted.", f"id({_PERSON})", "<p>:person_id", privacy=PERSON_ID),
+        ),
         *dates,
         own,
-        *placed(REFERRER_DATA, ""),
-        *placed((*NAMES, *_DATES, *CONTACT), "person."),
-        column("add_tags", tags, kind="list<string>", privacy=SENSITIVE),
-        *placed([CUSTOM_FIELDS], "person."),
-        *placed(SPONSOR, "../<p>:sponsor.", "Sponsoring or referring"),
-        column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
-        column("person_url", "Address of the person in the API.", _PERSON, privacy=IDENTIFYING),
-        column(f"{parent}_url", f"Address of the {parent} in the API.", link, privacy=SENSITIVE),
-        resource.excluded(element.exclusions),
+        *block("referrer", *placed(REFERRER_DATA, "")),
+        *block("person", *placed((*NAMES, *_DATES, *CONTACT), "person.")),
+        *block("tags", column("add_tags", tags, kind="list<string>", privacy=SENSITIVE)),
+        *block("person", *placed([CUSTOM_FIELDS], "person.")),
+        *block("sponsor", *placed(SPONSOR, "../<p>:sponsor.", "Sponsoring or referring")),
+        *block(
+            "links",
+            column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
+            column("person_url", "Address of the person in the API.", _PERSON, privacy=IDENTIFYING),
+            column(f"{parent}_url", f"Address of the {parent} in the API.", link, privacy=SENSITIVE),
+        ),
+        _FILLED,
+        resource.GONE_SINCE,
+        resource.excluded(element.exclusions, *([parent_id] if parent == "event" else [])),
         resource.RECEIVED_AT,
         *resource.READ_FROM,
     )
@@ -110,7 +140,9 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
 
 
 #: v1 and some services embed attendances under the name of their link.
-ATTENDANCE = _action("attendance", "event", alternatives=("osdi:attendance",), ignored=("tickets",))
+ATTENDANCE = _action(
+    "attendance", "event", _UNACCEPTED, alternatives=("osdi:attendance",), ignored=("tickets",)
+)
 ATTENDANCES = _table(
     ATTENDANCE,
     "One row per attendance: a person's RSVP to an event.",
@@ -127,9 +159,9 @@ SIGNATURES = _table(
 )
 
 
-def _child(name: str, at: str, whose: str, *entry: Column) -> Table:
+def _child(name: str, at: str, whose: str, *entry: Column, block: str = "person") -> Table:
     meaning = f"One row per {whose} of a signature."
-    return resource.of_entries(SIGNATURE, SIGNATURES.keys[:3], name, meaning, at, *entry)
+    return resource.of_entries(SIGNATURE, SIGNATURES.keys[:3], name, meaning, at, *entry, block=block)
 
 
 _PLACE = (POSITION, column("primary", "Whether it is the person's primary one.", kind="bool"))
@@ -137,7 +169,13 @@ _IDENTIFIER = replace(IDENTIFIER, privacy=pseudonym("signature"))
 
 SIGNATURE_TABLES = (
     SIGNATURES,
-    _child("tags", "add_tags[]", "tag", column("tag", "Tag, as tried to add.", ".", privacy=SENSITIVE)),
+    _child(
+        "tags",
+        "add_tags[]",
+        "tag",
+        column("tag", "Tag, as tried to add.", ".", privacy=SENSITIVE),
+        block="tags",
+    ),
     _child(
         "emails",
         "person.email_addresses[]",
@@ -163,5 +201,5 @@ SIGNATURE_TABLES = (
         Column("name", "string", (), (), "Name of the field.", "key", privacy=SENSITIVE),
         column("value", "Value of the field.", ".", privacy=IDENTIFYING),
     ),
-    _child("identifiers", "identifiers[]", "identifier", SYSTEM, _IDENTIFIER),
+    _child("identifiers", "identifiers[]", "identifier", SYSTEM, _IDENTIFIER, block="act"),
 )

@@ -7,7 +7,16 @@ the id is read, from the link.
 from __future__ import annotations
 
 from osdi_frames.tables.people import PERSON_ID
-from osdi_frames.tables.resource import READ_FROM, SELF, SPONSOR, column, element_type, own, placed
+from osdi_frames.tables.resource import (
+    GONE_SINCE,
+    READ_FROM,
+    SELF,
+    SPONSOR,
+    column,
+    element_type,
+    own,
+    placed,
+)
 from osdi_frames.tables.schema import FREE_TEXT, Column, Table
 
 
@@ -26,6 +35,7 @@ def _titled(whose: str, *columns: Column) -> tuple[Column, ...]:
         *placed(SPONSOR, "<p>:sponsor.", "Sponsoring"),
         column("self_url", f"Address of the {whose} in the API.", SELF),
         column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
+        GONE_SINCE,
         *READ_FROM,
     )
 

@@ -7,7 +7,7 @@ from itertools import chain
 
 from osdi_frames.tables import resource
 from osdi_frames.tables.people import ADDRESS, CONTACT, NAMES, PERSON_ID, PERSON_LINKS, PERSON_URL
-from osdi_frames.tables.resource import READ_FROM, SELF, column, of_entries, own, placed
+from osdi_frames.tables.resource import READ_FROM, SELF, block, column, of_entries, own, placed
 from osdi_frames.tables.schema import FREE_TEXT, Column, ExclusionRule, Table
 
 
@@ -30,8 +30,9 @@ EVENT = resource.element_type(
     "osdi:events",
     month="start_date",
     exclusions=(
-        ExclusionRule("cancelled", (("status", "cancelled"),)),
-        ExclusionRule("hidden", (("hidden", True),)),
+        resource.GONE,
+        ExclusionRule("cancelled", ("status",), ("cancelled",)),
+        ExclusionRule("hidden", ("hidden",), (True,)),
     ),
     keys=("start_date", "start", "total_accepted", "guests_can_invite_others", _INVITE, "transparence"),
     ignored=tuple(
@@ -83,18 +84,25 @@ EVENTS = Table(
         column("guests_can_invite_others", "Whether guests can invite others.", kind="bool", v1=_INVITE),
         column("capacity", "Maximum number of RSVPs, if one is set.", kind="int64", v1=""),
         column("hidden", "Whether it is hidden in the user interface.", "<p>:hidden", kind="bool", v1=""),
-        column("sponsor_title", "Sponsoring group.", "<p>:sponsor.title", v1="<p>:sponsor.summary"),
-        column("sponsor_url", "Address of the group's page.", *_SPONSOR_URL, v1=_SPONSOR_URL[1]),
-        _person("creator", "Person who created the event."),
-        _person("organizer", "Person who organizes the event."),
-        column("self_url", "Address of the event in the API.", SELF),
-        column(
-            "attendances_url", "Address of its attendances in the API.", *_ATTENDANCES, v1=_ATTENDANCES[1]
+        *block(
+            "sponsor",
+            column("sponsor_title", "Sponsoring group.", "<p>:sponsor.title", v1="<p>:sponsor.summary"),
+            column("sponsor_url", "Address of the group's page.", *_SPONSOR_URL, v1=_SPONSOR_URL[1]),
         ),
-        column("record_attendance_url", "Address of its record-attendance helper.", *_HELPER, v1=""),
-        column("event_campaign_url", "Address of its campaign in the API.", _CAMPAIGN),
-        column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
+        *block(
+            "links",
+            _person("creator", "Person who created the event."),
+            _person("organizer", "Person who organizes the event."),
+            column("self_url", "Address of the event in the API.", SELF),
+            column(
+                "attendances_url", "Address of its attendances in the API.", *_ATTENDANCES, v1=_ATTENDANCES[1]
+            ),
+            column("record_attendance_url", "Address of its record-attendance helper.", *_HELPER, v1=""),
+            column("event_campaign_url", "Address of its campaign in the API.", _CAMPAIGN),
+            column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
+        ),
         _derived("targeting_label", "Targeting name; null if made in the UI or no RSVP.", *_LABEL, *_BY_HAND),
+        resource.GONE_SINCE,
         resource.excluded(EVENT.exclusions),
         *READ_FROM,
     ),
@@ -126,6 +134,7 @@ EVENT_TABLES = (
         "One row per person embedded in an event: v1 and old v2 answers (interface 2.8).",
         keys=(EVENT_ID,),
         rows=tuple(_PEOPLE.items()),
+        block="people",
         entry=(
             Column("role", "string", (), (), "creator or organizer.", "role"),
             _PERSON,
@@ -134,7 +143,7 @@ EVENT_TABLES = (
             *_PERSON_DATES,
             _PERSON_ORIGIN,
             CONTACT[0],
-            *placed((*resource.LOCATION, resource.LANGUAGE), ADDRESS),
+            *block("location", *placed((*resource.LOCATION, resource.LANGUAGE), ADDRESS)),
             PERSON_URL,
         ),
     ),

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from osdi_frames.tables.resource import LANGUAGE, LOCATION, READ_FROM, SELF, column, element_type, own, placed
-from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Table, pseudonym
+from osdi_frames.tables.resource import (
+    GONE_SINCE,
+    LANGUAGE,
+    LOCATION,
+    READ_FROM,
+    RECEIVED_AT,
+    SELF,
+    block,
+    column,
+    element_type,
+    own,
+    placed,
+)
+from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, Table, pseudonym
 
 PERSON_ID, EMAIL, PHONE = pseudonym("person"), pseudonym("email"), pseudonym("phone")
 PERSON_URL = column("self_url", "Address of the person in the API.", SELF, privacy=IDENTIFYING)
 
-NAMES = (
+NAMES = block(
+    "name",
     column("given_name", "Given name.", privacy=IDENTIFYING),
     column("family_name", "Family name.", privacy=IDENTIFYING),
 )
@@ -19,15 +32,34 @@ _MAIL, _PHONE, ADDRESS = (
 
 #: How a person is reached, and in which languages.
 CONTACT = (
-    column("email", "The primary e-mail address, else the first.", f"{_MAIL}address", privacy=EMAIL),
-    column("email_status", "Status of that address.", f"{_MAIL}status"),
-    column("phone", "The primary phone number, else the first.", f"{_PHONE}number", privacy=PHONE),
-    column("phone_type", "Type of that number.", f"{_PHONE}number_type"),
-    column("phone_status", "Status of that number.", f"{_PHONE}status"),
-    *placed(LOCATION, ADDRESS),
-    column("languages_spoken", "Language codes.", kind="list<string>", privacy=SENSITIVE),
+    *block(
+        "email",
+        column("email", "The primary e-mail address, else the first.", f"{_MAIL}address", privacy=EMAIL),
+        column("email_status", "Status of that address.", f"{_MAIL}status"),
+    ),
+    *block(
+        "phone",
+        column("phone", "The primary phone number, else the first.", f"{_PHONE}number", privacy=PHONE),
+        column("phone_type", "Type of that number.", f"{_PHONE}number_type"),
+        column("phone_status", "Status of that number.", f"{_PHONE}status"),
+    ),
+    *block("location", *placed(LOCATION, ADDRESS)),
+    *block(
+        "languages", column("languages_spoken", "Language codes.", kind="list<string>", privacy=SENSITIVE)
+    ),
 )
-CUSTOM_FIELDS = column("custom_fields", "Custom fields as JSON text.", kind="json", privacy=IDENTIFYING)
+(CUSTOM_FIELDS,) = block(
+    "custom_fields",
+    column("custom_fields", "Custom fields as JSON text.", kind="json", privacy=IDENTIFYING),
+)
+#: When a person is known: the own dates of all versions, and when signatures and attendances were made.
+_SEEN = tuple(
+    Column(name, "utc", (), (), meaning, "resolved")
+    for name, meaning in (
+        ("first_seen", "Earliest date of the person and the acts, UTC."),
+        ("last_seen", "Latest date of the person and the acts, UTC."),
+    )
+)
 
 #: The collections of a person, and the links of any resource that no column reads.
 PERSON_LINKS = (
@@ -44,14 +76,17 @@ PEOPLE = Table(
         keys=("given_name", "family_name", "email_addresses", "phone_numbers", "postal_addresses"),
         ignored=tuple(f"_links.{link}" for link in PERSON_LINKS),
     ),
-    "One row per person.",
+    "One row per person of people pages, signatures, attendances and events.",
     keys=(
         *own("person"),
         *NAMES,
         *CONTACT,
-        *placed([LANGUAGE], ADDRESS),
+        *block("location", *placed([LANGUAGE], ADDRESS)),
         CUSTOM_FIELDS,
         PERSON_URL,
+        GONE_SINCE,
+        *_SEEN,
+        RECEIVED_AT,
         *READ_FROM,
     ),
 )

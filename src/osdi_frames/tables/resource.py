@@ -60,6 +60,11 @@ def placed(columns: Iterable[Column], at: str, whose: str = "the person") -> tup
     return tuple(made)
 
 
+def block(name: str, *columns: Column) -> tuple[Column, ...]:
+    """Return columns as those of a block: all come from the newest version that carries it."""
+    return tuple(replace(column, block=name) for column in columns)
+
+
 def own(whose: str, created: str = "it was created") -> tuple[Column, ...]:
     """Declare what every resource has: id, identifiers, origin, and the dates; `created` says when the first is."""
     # The ids of a person, and of what one person did, lead to that person.
@@ -83,27 +88,43 @@ def element_type(
     """
     said = {
         "identities": ((f"{name}_id",),),
-        "newest": ("modified_date", "fetched_at"),
         "month": "created_date",
         "address": rf"/{at or collection.partition(':')[2]}/[^/?#]+/?(?:[?#].*)?$",
     }
     return ElementType(name, collection, ignored=("_links.curies", *ignored), **(said | other))
 
 
-def excluded(rules: Iterable[ExclusionRule]) -> Column:
-    """Declare why reports leave a row out, by the columns that the rules are about."""
+#: When what pulls list, or listed earlier, was first proved to be no longer there. It is known at the end of a reading.
+GONE_SINCE = Column(
+    "gone_since", "utc", (), (), "End of the first complete pull without it, UTC.", "resolved"
+)
+#: The service lists it no more.
+GONE = ExclusionRule("gone", (GONE_SINCE.name,), (None,), unless=True)
+
+
+def excluded(rules: Iterable[ExclusionRule], *event: str) -> Column:
+    """Declare why reports leave a row out, by the columns that the rules are about.
+
+    `event` is the column of an event for whose reason a row is left out, too.
+    """
     rules = tuple(rules)
-    needed = dict.fromkeys(name for rule in rules for name, _ in rule.values)
-    reasons = " or ".join(rule.reason for rule in rules)
-    meaning = f"Why reports leave it out: {reasons}."
-    return Column("excluded", "string", (), (), meaning, "resolved", tuple(needed))
+    needed = dict.fromkeys(name for rule in rules for name in rule.columns if name != GONE_SINCE.name)
+    reasons = ", ".join([*(rule.reason for rule in rules), *(["its event"] if event else [])])
+    meaning = f"Why uncounted: {reasons}."
+    return Column("excluded", "string", (), (), meaning, "resolved", (*needed, *event))
 
 
 def of_entries(
-    element: ElementType, keys: tuple[Column, ...], name: str, meaning: str, at: str, *entry: Column
+    element: ElementType,
+    keys: tuple[Column, ...],
+    name: str,
+    meaning: str,
+    at: str,
+    *entry: Column,
+    block: str = "act",
 ) -> Table:
     """Declare a table of one row for each entry that stands at a path of an element."""
-    return Table(f"{element.name}_{name}", element, meaning, keys, entry, rows=(("", (at,)),))
+    return Table(f"{element.name}_{name}", element, meaning, keys, entry, rows=(("", (at,)),), block=block)
 
 
 #: One identifier of a resource.

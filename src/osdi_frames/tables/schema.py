@@ -19,10 +19,10 @@ A value is taken from the first path at which one fits: those of v2, then those 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Literal
 
 from osdi_frames.errors import UnknownColumn, nearest
@@ -89,7 +89,7 @@ def arrow_type(kind: Type) -> pa.DataType:
 
 
 #: The version of the tables, written into every exported file; a change of a column raises it.
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 
 #: The service's own prefixes that are always recognised (interface 2.1, ``<p>:``).
 PREFIXES = ("platform", "action_network")
@@ -117,6 +117,19 @@ class Path:
     steps: tuple[Step, ...]
     function: str | None = None
     sibling: bool = False
+
+    def __str__(self) -> str:
+        return f"{'../' if self.sibling else ''}{'.'.join(map(str, self.steps))}"
+
+    @property
+    def key(self) -> Path:
+        """The key at which its block stands, or the one below it.
+
+        >>> print(Path.parse("person.email_addresses[primary].address").key)
+        person.email_addresses
+        """
+        keys = tuple(takewhile(lambda step: isinstance(step, str), self.steps))
+        return Path(keys[:2], None, self.sibling)
 
     @classmethod
     def parse(cls, text: str) -> Path:
@@ -154,6 +167,7 @@ class Column:
     derived: tuple[str, ...] = ()  # the columns that it is made from
     privacy: Privacy = PLAIN
     absent: tuple[str, ...] = ()  # texts of the service for no value, which the meaning names
+    block: str = "act"  # the columns with which it comes from one version
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
         """Return the column's paths, in order of trial."""
@@ -179,11 +193,13 @@ Identities = tuple[tuple[str, ...], ...]
 class ExclusionRule:
     """Elements that reports leave out.
 
-    Their columns have these values; None is a missing one.
+    Each of the columns has one of the values, or with `unless` none of them; None is a missing one.
     """
 
     reason: str
-    values: tuple[tuple[str, str | bool | None], ...]
+    columns: tuple[str, ...]
+    values: tuple[str | bool | None, ...]
+    unless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +212,6 @@ class ElementType:
     name: str
     collection: str  # its key under ``_embedded`` of a page (interface 2.6), with ``<p>`` as in paths
     identities: Identities  # what one row per element means, in columns of its main table
-    newest: tuple[
-        str, ...
-    ]  # the columns that decide which version is the newest, the first before the others
     type_key: str | None = None  # its key in an element of a webhook delivery (interface 6)
     messages: Identities = ()  # what one row per webhook message means, where deliveries carry it
     month: str | None = None  # the column of which ``partition_by="month"`` takes the month
@@ -216,7 +229,7 @@ class ElementType:
 
         These have each prefix, or none.
 
-        >>> ElementType("campaign", "<p>:campaigns", (), ()).collections(PREFIXES)
+        >>> ElementType("campaign", "<p>:campaigns", ()).collections(PREFIXES)
         ('platform:campaigns', 'action_network:campaigns', 'campaigns')
         """
         keys = (self.collection, *self.alternatives)
@@ -243,6 +256,7 @@ class Table:
     keys: tuple[Column, ...]  # of the element itself; in a table of one row an element, all of them
     entry: tuple[Column, ...] = ()  # of each entry, their paths relative to it
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    block: str = "act"  # the block of the element that the entries belong to
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -261,6 +275,12 @@ class Table:
     def of_objects(self) -> bool:
         """Whether each entry is an object, and not a text."""
         return any(path.steps for column in self.entry for path in column.paths(PREFIXES))
+
+    def keys_of(self, names: Collection[str], prefixes: Sequence[str]) -> tuple[Path, ...]:
+        """Return the keys at which columns stand, relative to the element or to the entry."""
+        columns = (column for column in self.columns if column.name in names)
+        paths = chain.from_iterable(column.paths(prefixes) for column in columns)
+        return tuple(dict.fromkeys(path.key for path in paths))
 
     def select(self, names: Iterable[str] | None) -> tuple[Column, ...]:
         """Return the named columns in the order asked, or all.

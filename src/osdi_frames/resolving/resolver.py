@@ -1,0 +1,278 @@
+"""From the rows of all versions to one row for each thing: collect, decide, resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from osdi_frames.parsing.database import Engine
+from osdi_frames.parsing.parse import GroupResult
+from osdi_frames.parsing.plan import ELEMENT
+from osdi_frames.resolving import people
+from osdi_frames.resolving.exclusion import OF_EVENTS, excluded
+from osdi_frames.resolving.gone import PARENTS, gone_since, id_of
+from osdi_frames.resolving.people import Donors
+from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
+from osdi_frames.resolving.spill import SpilledTables, among, only, replaced, with_column, without
+from osdi_frames.resolving.versions import Merger, Versions
+from osdi_frames.tables import main_table
+from osdi_frames.tables.actions import ATTENDANCES
+from osdi_frames.tables.events import EVENT, EVENTS
+from osdi_frames.tables.people import PEOPLE
+from osdi_frames.tables.schema import ElementType, Table
+
+_NONE: Final = np.empty(0, np.int64)
+_NO_EVENTS: Final = pa.table({name: pa.array([], pa.string()) for name in OF_EVENTS})
+
+
+@dataclass(slots=True)
+class Collected:
+    """The versions of all things of an archive, or of a part of it."""
+
+    versions: dict[ElementType, Versions]
+    parents: dict[ElementType, list[pa.Array]]
+    """The ids of what signatures and attendances belong to."""
+    last: int = -1
+    """The number of the last element."""
+
+    @classmethod
+    def of(cls, resolution: Resolution) -> Collected:
+        """Return what is to be filled."""
+        versions = {element: Versions(rules) for element, rules in resolution.rules.items()}
+        return cls(versions, {PARENTS[element]: [] for element in filter(resolution.proves, PARENTS)})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Collected]) -> Collected:
+        """Return what was seen of all parts, without the rows of versions."""
+        first = parts[0]
+        versions = {}
+        for element, some in first.versions.items():
+            versions[element] = every = Versions(some.rules)
+            for part in parts:
+                every.count += part.versions[element].count
+                for seen in part.versions[element].seen:
+                    every.seen.add(seen)
+        parents = {element: [*chain(*(part.parents[element] for part in parts))] for element in first.parents}
+        return cls(versions, parents)
+
+    def pruned(self, engine: Engine) -> Collected:
+        """Return what can be used of it, whatever is collected elsewhere."""
+        mergers = {
+            element: Merger.of(some.rules, some.parts(), engine) for element, some in self.versions.items()
+        }
+        versions = {element: self.versions[element].pruned(merger) for element, merger in mergers.items()}
+        return replace(self, versions=versions)
+
+    def number_from(self, offset: int) -> None:
+        """Add a number to those of all elements."""
+        for element, versions in self.versions.items():
+            scale = people.PERSONS if element == PEOPLE.element else 1
+            for tables in (versions.main, versions.seen, *versions.children.values()):
+                tables.offset = offset * scale
+
+    def add(self, group: GroupResult, resolution: Resolution, engine: Engine) -> None:
+        """Keep the versions of a group."""
+        main = {select.table: rows for select, rows in group.rows if not select.table.rows}
+        for element, ids in self.parents.items():
+            if (rows := main.get(main_table(element))) is not None:
+                ids.append(pc.unique(rows[id_of(element)]))
+        self.last = max([self.last, *(pc.max(rows[ELEMENT]).as_py() or 0 for rows in main.values())])
+        for select, rows in group.rows:
+            table, element = select.table, select.table.element
+            if element in self.versions and table != PEOPLE:
+                if not table.rows:
+                    self.versions[element].see(rows, engine)
+                elif table in resolution.asked:
+                    self.versions[element].wait(table, rows)
+        self._add_persons(group, main, resolution, engine)
+
+    def _add_persons(
+        self, group: GroupResult, main: Mapping[Table, pa.Table], resolution: Resolution, engine: Engine
+    ) -> None:
+        sources = {source.table: source for source in people.SOURCES} if resolution.person_columns else {}
+        persons = []
+        for select, rows in group.rows:
+            if source := sources.get(select.table):
+                element = select.table.element
+                before = len(resolution.blocks(element)) if source.is_act else 0
+                persons.append(
+                    source.versions(rows, main[main_table(element)], resolution.person_columns, before)
+                )
+        if persons:
+            self.versions[PEOPLE.element].see(pa.concat_tables(persons).sort_by(ELEMENT), engine)
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Which versions are kept, what their blocks come from, and what acts take from people."""
+
+    mergers: Mapping[ElementType, Merger]
+    donors: Mapping[ElementType, Donors]
+
+    @classmethod
+    def of(cls, versions: Mapping[ElementType, Versions], engine: Engine) -> Decisions:
+        """Compare all versions."""
+        mergers = {element: Merger.of(some.rules, some.parts(), engine) for element, some in versions.items()}
+        fillable = {element: merger for element, merger in mergers.items() if merger.rules.has_person}
+        donors = {}
+        for element, merger in fillable.items():
+            persons = versions[PEOPLE.element]
+            parts = enumerate(persons.parts())
+            acts = (
+                (people.of_persons(merger.persons, part, persons.part_count), seen) for part, seen in parts
+            )
+            donors[element] = people.lacking(merger, acts, persons.rules, engine)
+        return cls(mergers, donors)
+
+    def lent(self) -> dict[ElementType, np.ndarray]:
+        """Return the numbers of the versions of which others need something, sorted, by type."""
+        lent = {element: merger.lent for element, merger in self.mergers.items()}
+        persons = [versions for donors in self.donors.values() for _, versions in donors.values()]
+        if persons:
+            lent[PEOPLE.element] = np.unique(np.concatenate([lent[PEOPLE.element], *persons]))
+        return lent
+
+
+class Resolver:
+    """Resolves what was collected, by what was decided."""
+
+    def __init__(self, resolution: Resolution, engine: Engine) -> None:
+        self.resolution, self.engine = resolution, engine
+        self.collected = Collected.of(resolution)
+        self.every: dict[Table, SpilledTables] = {}
+        """The rows of what was collected here, and of what things need that was collected elsewhere."""
+        self.events = [_NO_EVENTS]
+        """The events that are left out, and why."""
+
+    def rows(self, groups: Iterable[GroupResult]) -> Rows:
+        """Yield the rows of the requested tables.
+
+        Those of deduplicated elements come at the end.
+
+        Raises
+        ------
+        UnknownValue
+            An id that was asked for occurs nowhere.
+        """
+        for group in groups:
+            yield from self.collect(group)
+        yield from self.resolved(Decisions.of(self.collected.versions, self.engine))
+        self.resolution.filtering.refuse_unknown()
+
+    def collect(self, group: GroupResult) -> Rows:
+        """Keep the versions of a group; yield the rows that need no others."""
+        resolution, failing = self.resolution, dict[ElementType, np.ndarray]()
+        self.collected.add(group, resolution, self.engine)
+        for select, rows in group.rows:
+            table, element = select.table, select.table.element
+            if table == EVENTS and resolution.request.snapshots:
+                yield SNAPSHOTS, rows.select([*resolution.request.snapshots, ELEMENT])
+            if element in resolution.identities and not resolution.identities[element]:
+                settled = self._settled(table, rows)
+                if not table.rows:
+                    failing[element] = resolution.filtering.failing(element, settled)
+                if table in resolution.asked:
+                    yield table.name, self._shown(table, without(settled, failing[element]))
+
+    def left_out(self, decisions: Decisions) -> pa.Table:
+        """Return the events that are left out, and why."""
+        for _ in self._things(EVENT, decisions):
+            pass
+        return pa.concat_tables(self.events)
+
+    def resolved(self, decisions: Decisions) -> Rows:
+        """Yield the rows of resolved things."""
+        # Attendances are excluded with their events.
+        for element, merger in sorted(decisions.mergers.items(), key=lambda item: item[0] != EVENT):
+            self.resolution.kept[element.name] = len(merger.kept)
+            passing = [_NONE]
+            for rows in self._things(element, decisions):
+                passing.append(rows[ELEMENT].to_numpy())
+                if main_table(element) in self.resolution.asked:
+                    yield main_table(element).name, self._shown(main_table(element), rows)
+            things = np.concatenate(passing)
+            for table in (
+                table for table in self.resolution.asked if table.element == element and table.rows
+            ):
+                sources, owners = merger.owners(table.block, things)
+                for rows in self._rows_of(table):
+                    yield table.name, self._entries(table, rows, merger, sources, owners)
+
+    def _things(self, element: ElementType, decisions: Decisions) -> Iterable[pa.Table]:
+        """Yield the resolved rows of a type that pass filters."""
+        main, merger = main_table(element), decisions.mergers[element]
+        for versions in self.collected.versions[element].main:
+            rows = self._merged(element, merger, only(versions, merger.kept))
+            if merger.rules.collected:
+                rows = people.merged_fields(rows, merger, self._rows_of(main), self.engine)
+            if element in decisions.donors:
+                rows = (
+                    with_room(rows, main, (people.FILLED_COLUMN,))
+                    if people.FILLED_COLUMN in self.resolution.resolved(main)
+                    else rows
+                )
+                persons = self._rows_of(PEOPLE)
+                rows = people.fill(rows, decisions.donors[element], persons, self.resolution.person_columns)
+            rows = self._settled(main, rows)
+            yield without(rows, self.resolution.filtering.failing(element, rows))
+
+    def _rows_of(self, table: Table) -> SpilledTables:
+        """Return the rows of all versions in a table."""
+        versions = self.collected.versions[table.element]
+        own = versions.children.get(table, SpilledTables()) if table.rows else versions.main
+        return self.every.get(table, own)
+
+    def _merged(self, element: ElementType, merger: Merger, rows: pa.Table) -> pa.Table:
+        blocks = {column.name: column.block for column in main_table(element).columns}
+        return merger.merge(rows, blocks, self._rows_of(main_table(element)))
+
+    def _entries(
+        self, table: Table, rows: pa.Table, merger: Merger, sources: np.ndarray, things: np.ndarray
+    ) -> pa.Table:
+        """Return the rows of a child table, with the keys of the things they are of."""
+        rows = only(rows, sources)
+        owners = things[np.searchsorted(sources, rows[ELEMENT].to_numpy())]
+        keys = [column.name for column in table.keys if column.name in rows.column_names]
+        at = np.flatnonzero(among(owners, merger.several))
+        if len(at) and keys:
+            of_things = self._rows_of(main_table(table.element)).take(owners[at], [*keys, ELEMENT])
+            rows = replaced(rows, at, self._merged(table.element, merger, of_things).select(keys))
+        return self._shown(table, rows)
+
+    def _settled(self, table: Table, rows: pa.Table) -> pa.Table:
+        """Return rows with what is known of resolved ones: since when they are gone, why they are left out."""
+        element, resolution = table.element, self.resolution
+        rows = with_room(rows, table, resolution.resolved(table))
+        if resolution.proves(element):
+            parents = self.collected.parents.get(PARENTS.get(element, element))
+            ids = pa.concat_arrays(parents) if parents else None
+            since = gone_since(element, rows, resolution.request.pulls, parents=ids)
+            rows = with_column(rows, rows.schema.field("gone_since"), since)
+        if "excluded" in resolution.resolved(table):
+            events = (
+                pa.concat_tables(self.events) if table == ATTENDANCES and resolution.has_reasons else None
+            )
+            reasons = excluded(element, rows, events)
+            rows = with_column(rows, rows.schema.field("excluded"), reasons)
+        if table == EVENTS and resolution.has_reasons:
+            self.events.append(rows.select(OF_EVENTS).filter(rows["excluded"].is_valid()))
+        return rows
+
+    def _shown(self, table: Table, rows: pa.Table) -> pa.Table:
+        """Return the requested columns, and the numbers of the elements."""
+        schema = self.resolution.schemas[table.name].append(pa.field(ELEMENT, pa.int64()))
+        return pa.Table.from_arrays([rows[name] for name in schema.names], schema=schema)
+
+
+def with_room(rows: pa.Table, table: Table, names: Iterable[str]) -> pa.Table:
+    """Return rows with columns that nothing is known of, where there are none of these names."""
+    for column in map(table.column, names):
+        if column.name not in rows.column_names:
+            rows = rows.append_column(column.field, pa.nulls(len(rows), column.field.type))
+    return rows

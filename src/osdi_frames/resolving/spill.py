@@ -1,0 +1,134 @@
+"""Rows that wait until all versions are known, in memory or on disk."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from osdi_frames.parsing.plan import ELEMENT
+
+_IN_MEMORY = 32 << 20  # bytes that wait in memory
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+class SpilledTables:
+    """Tables in reading order, in memory or on disk.
+
+    They move into a file when they are large together. The numbers of elements grow from row to row; `offset` is added
+    to them, so that parts of an archive that were read apart are numbered through.
+    """
+
+    def __init__(self) -> None:
+        self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (see `__del__`)
+        self.ends = [0]
+        self.offset = 0
+        self._mapped: list[pa.Table] | None = None
+
+    def __del__(self) -> None:
+        self._mapped = None
+        self.file.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the rows compressed."""
+        sink = pa.BufferOutputStream()
+        tables = [*self]
+        if tables:
+            with pa.ipc.new_stream(sink, tables[0].schema, options=_COMPRESSED) as stream:
+                stream.write_table(pa.concat_tables(tables))
+        return _received, (sink.getvalue() if tables else None,)
+
+    def add(self, rows: pa.Table) -> None:
+        """Keep some rows."""
+        self.file.seek(self.ends[-1])
+        with pa.ipc.new_stream(self.file, rows.schema) as stream:
+            stream.write_table(rows)
+        self.ends.append(self.file.tell())
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        for start in self.ends[:-1]:
+            self.file.seek(start)
+            yield self._numbered(pa.ipc.open_stream(self.file).read_all())
+
+    def only(self, keep: Callable[[pa.Table], pa.Table]) -> SpilledTables:
+        """Return some of the rows."""
+        kept = SpilledTables()
+        for rows in map(keep, self):
+            kept.add(rows)
+        return kept
+
+    def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
+        """Return the rows of some elements, in the order asked.
+
+        Each is there. The file is mapped, not read.
+        """
+        tables = self._open()
+        wanted, places = np.unique(numbers, return_inverse=True)
+        firsts = np.array([table[ELEMENT][0].as_py() for table in tables])
+        owners = np.searchsorted(firsts, wanted, side="right") - 1
+        parts = []
+        for owner in np.unique(owners):
+            inside = np.searchsorted(tables[owner][ELEMENT].to_numpy(), wanted[owners == owner])
+            parts.append(tables[owner].select(columns).take(pa.array(inside)))
+        return pa.concat_tables(parts).combine_chunks().take(pa.array(places))
+
+    def _open(self) -> list[pa.Table]:
+        if self._mapped is None:
+            self.file.rollover()
+            self.file.flush()
+            found = pa.py_buffer(mmap.mmap(self.file.fileno(), self.ends[-1], access=mmap.ACCESS_READ))
+            opened = (pa.ipc.open_stream(found.slice(start)).read_all() for start in self.ends[:-1])
+            self._mapped = [self._numbered(table) for table in opened if len(table)]
+        return self._mapped
+
+    def _numbered(self, table: pa.Table) -> pa.Table:
+        if not self.offset:
+            return table
+        place = table.schema.get_field_index(ELEMENT)
+        return table.set_column(place, ELEMENT, pa.array(table[ELEMENT].to_numpy() + self.offset))
+
+
+def _received(rows: pa.Buffer | None) -> SpilledTables:
+    tables = SpilledTables()
+    if rows is not None:
+        tables.add(pa.ipc.open_stream(rows).read_all())
+    return tables
+
+
+def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return which numbers are among sorted others."""
+    is_among: np.ndarray = np.zeros(len(numbers), bool)
+    if len(kept):
+        is_among = kept.take(np.searchsorted(kept, numbers), mode="clip") == numbers
+    return is_among
+
+
+def only(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
+    """Return the rows of some elements, whose numbers are sorted."""
+    return rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), numbers)))
+
+
+def without(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
+    """Return the rows of all but some elements, whose numbers are sorted."""
+    return rows.filter(pa.array(~among(rows[ELEMENT].to_numpy(), numbers))) if len(numbers) else rows
+
+
+def replaced(rows: pa.Table, at: np.ndarray, values: pa.Table) -> pa.Table:
+    """Return rows with other values at some places."""
+    numbers = np.arange(len(rows))
+    numbers[at] = len(rows) + np.arange(len(at))
+    for name in values.column_names:
+        field = rows.schema.field(name)
+        both = pa.chunked_array([*rows[name].chunks, *values[name].cast(field.type).chunks], field.type)
+        rows = with_column(rows, field, both.combine_chunks().take(pa.array(numbers)))
+    return rows
+
+
+def with_column(rows: pa.Table, field: pa.Field, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Return rows with a column set, or added."""
+    place = rows.schema.get_field_index(field.name)
+    return rows.append_column(field, values) if place < 0 else rows.set_column(place, field, values)

@@ -1,0 +1,436 @@
+"""What organisers delete: a sandbox is pulled, before and after deletions, next to a receiver of its webhooks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import osdi_frames as of
+from osdi_frames import Manifest, sandbox
+from tests.client.test_deletions import Service, serving
+from tests.clocks import GUARD, wait_for
+from tests.receiver.process import Receiver
+from tests.receiver.sender import TOKEN
+
+ACCOUNT = "group:sandbox"
+ALL = ("attendances", "event_campaigns", "petitions", "signatures", "people")
+REGIONS = ("CA", "NY")
+
+
+@dataclass
+class Organisation:
+    """A group in a sandbox: what it publishes, what people do, and what is pulled of it."""
+
+    running: sandbox.Running
+    pulled: Path
+    events: list[str] = field(default_factory=list)
+    """The last one is listed by its campaign only."""
+    petitions: list[str] = field(default_factory=list)
+    campaign: str = ""
+    acts: int = 0
+
+    def publish(self) -> None:
+        def titled(kind: str, title: str) -> str:
+            return self.running.admin("POST", kind, title=title, account=ACCOUNT)["id"]
+
+        self.campaign = titled("campaigns", "Spring")
+        self.petitions = [titled("petitions", "Clean water"), titled("petitions", "Clean air")]
+        inside = {"origin_system": "Desk", "platform:event_campaign_id": self.campaign}
+        bodies = [{"title": f"Event {number}", **inside, "listed": number < 3} for number in range(4)]
+        self.events = self.running.admin("POST", "events", account=ACCOUNT, events=bodies)["event_ids"]
+
+    def person(self) -> dict[str, Any]:
+        self.acts += 1
+        place = {"primary": True, "region": REGIONS[self.acts % 2], "country": "US", "postal_code": "94607"}
+        address = {"primary": True, "address": f"p{self.acts}@example.org"}
+        return {
+            "given_name": f"Ann {self.acts}",
+            "family_name": "Doe",
+            "email_addresses": [address],
+            "postal_addresses": [place],
+        }
+
+    def sign(self, petition: int, count: int = 1) -> list[str]:
+        """Have some people sign; return the ids of their signatures."""
+        return self._made("signatures", count, petition=self.petitions[petition])
+
+    def attend(self, event: int, count: int = 1) -> list[str]:
+        """Have some people RSVP; return the ids of their attendances."""
+        return self._made("attendances", count, event=self.events[event])
+
+    def _made(self, kind: str, count: int, **parent: str) -> list[str]:
+        before = self.ids(kind)
+        for _ in range(count):
+            said = {"source": f"source-{self.acts % 3}", "add_tags": ["river"]}
+            self.running.admin("POST", kind, person=self.person(), **parent, **said)
+        return sorted(self.ids(kind) - before)
+
+    def ids(self, kind: str) -> set[str]:
+        """Return the ids that the service has."""
+        rows = self.running.admin("GET", kind)
+        return {row["_links"]["self"]["href"].rpartition("/")[2] for row in rows}
+
+    def delete(self, kind: str, *ids: str) -> None:
+        for id_ in ids:
+            self.running.admin("DELETE", f"{kind}/{id_}")
+
+    def pull(self, folder: Path | None = None, *, key: str = "", **options: Any) -> Manifest:
+        client = of.Client(self.running.base_url, key or self.running.group_key, rate=None)
+        with client:
+            return client.pull(folder or self.pulled, collections=options.pop("collections", ALL), **options)
+
+    def gone(self, name: str) -> set[str]:
+        """Return the ids of what is gone by what was pulled."""
+        rows = of.open(self.pulled).table(name, [ID[name], "gone_since"])
+        return {*rows.loc[rows.gone_since.notna(), ID[name]]}
+
+
+ID = {
+    "events": "event_id",
+    "event_campaigns": "event_campaign_id",
+    "petitions": "petition_id",
+    "signatures": "signature_id",
+    "attendances": "attendance_id",
+    "people": "person_id",
+}
+
+
+@contextmanager
+def organising(folder: Path) -> Iterator[Organisation]:
+    """Serve a sandbox with a group that has published something."""
+    app = sandbox.create_app(per_page=5, retry_after=(0.2, 0.5, 1.0), webhook_timeout=GUARD)
+    with sandbox.serve(app) as running:
+        made = Organisation(running, folder / "pulled")
+        made.publish()
+        yield made
+
+
+@dataclass
+class Told:
+    """Two pulls with deletions in between, next to what webhooks delivered before, between and after."""
+
+    organisation: Organisation
+    received: Path
+    manifests: list[Manifest]
+    deleted: dict[str, set[str]]
+    kept: dict[str, set[str]]
+    """What the service has at the end, and has delivered or listed."""
+    unlisted: set[str]
+    """The signatures since the last pull."""
+
+    @property
+    def pulled(self) -> Path:
+        return self.organisation.pulled
+
+    @property
+    def both(self) -> list[Path]:
+        return [self.pulled, self.received]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    folder = tmp_path_factory.mktemp("gone")
+    with Receiver(folder / "received") as receiver, organising(folder) as group:
+        url = f"http://127.0.0.1:{receiver.port}/{TOKEN}"
+        group.running.admin("POST", "webhooks", url=url, uploads=True)
+
+        def deliver() -> None:
+            wait_for(lambda: not group.running.admin("GET", "messages?state=waiting"))
+
+        first, second = group.sign(0, 6), group.sign(1, 6)
+        rsvps = [group.attend(event, 3) for event in range(4)]
+        deliver()
+        manifests = [group.pull()]
+        later, rsvps_later = group.sign(0, 3), group.attend(1, 2)  # no pull has these, but for the second
+        deliver()
+        signatures = {first[0], second[3], later[1]}
+        attendances = {rsvps[1][0], rsvps_later[1], rsvps[3][0]}
+        group.delete("signatures", *signatures)
+        group.delete("attendances", *attendances)
+        group.delete("events", group.events[0])
+        manifests.append(group.pull())
+        unlisted = {*group.sign(1, 2)}
+        deliver()
+        receiver.stop()
+        assert all(manifest.complete for manifest in manifests)
+        yield Told(
+            group,
+            folder / "received",
+            manifests,
+            {
+                "events": {group.events[0]},
+                "signatures": signatures,
+                "attendances": attendances | {*rsvps[0]},
+                "petitions": set(),
+                "event_campaigns": set(),
+            },
+            {name: group.ids(name) for name in ("events", "signatures", "attendances", "petitions")},
+            unlisted,
+        )
+
+
+@pytest.mark.parametrize("name", ["events", "signatures", "attendances", "petitions", "event_campaigns"])
+def test_what_was_deleted_is_gone_since_the_second_pull_and_nothing_else(told, name):
+    rows = of.open(told.both).table(name)
+    gone = rows[rows.gone_since.notna()]
+    assert {*gone[ID[name]]} == told.deleted[name]
+    assert {*gone.gone_since} <= {told.manifests[1].finished_at}
+    if name in told.kept:
+        assert {*rows.loc[rows.gone_since.isna(), ID[name]]} == told.kept[name]
+
+
+@pytest.mark.parametrize("name", ["events", "signatures", "attendances"])
+def test_what_is_gone_is_excluded_and_all_that_the_service_has_counts(told, name):
+    rows = of.open(told.both).table(name, [ID[name], "excluded"])
+    assert {*rows.excluded.dropna()} == {"gone"}
+    assert {*rows.loc[rows.excluded.isna(), ID[name]]} == told.kept[name]
+
+
+def test_a_pull_alone_knows_what_it_has_listed_before(told):
+    listed = {*of.open(told.manifests[0].folder).signatures().signature_id}
+    rows = of.open(told.pulled).signatures()
+    assert {*rows.loc[rows.gone_since.notna(), "signature_id"]} == told.deleted["signatures"] & listed
+    assert {*rows.loc[rows.gone_since.isna(), "signature_id"]} == told.kept["signatures"] - told.unlisted
+
+
+def test_of_a_webhook_archive_and_of_one_pull_alone_nothing_is_gone(told):
+    for source in (told.received, told.manifests[0].folder, told.manifests[1].folder):
+        tables = of.open(source).tables({name: ["gone_since"] for name in ID})
+        assert not any(frame.gone_since.notna().any() for frame in tables.values())
+
+
+def test_without_deduplication_nothing_is_called_gone(told):
+    rows = of.open(told.both).signatures(["gone_since", "excluded"], dedupe=False)
+    assert rows.isna().all(axis=None)
+
+
+def counts(report: pd.DataFrame, column: str) -> dict[Any, int]:
+    return {key: int(number) for key, number in report[column].items() if number}
+
+
+def test_the_reports_of_the_pull_and_of_both_agree_on_what_the_pull_knows(told):
+    pulled, both = of.open(told.pulled).report(), of.open(told.both).report()
+    assert pulled.summary["events"] == both.summary["events"] == len(told.kept["events"])
+    assert pulled.summary["rsvps"] == both.summary["rsvps"]
+    assert pulled.summary["signatures"] == len(told.kept["signatures"]) - len(told.unlisted)
+    assert both.summary["signatures"] == len(told.kept["signatures"])
+    signatures = of.open(told.both).signatures()
+    known = signatures[~signatures.signature_id.isin(told.unlisted)]
+    for name in ("signatures_by_source", "signatures_by_region", "signatures_by_petition"):
+        expected = counts(getattr(of, name)(known), "signatures")
+        assert counts(pulled[name], "signatures") == expected, name
+    for name in ("attendances_by_month", "rsvps_by_source"):
+        pd.testing.assert_frame_equal(pulled[name], both[name])
+
+
+def test_the_reports_of_the_webhook_archive_and_of_both_agree_on_what_was_delivered(told):
+    received, both = of.open(told.received).report(), of.open(told.both).report(include=["gone"])
+    assert received.summary["signatures"] == both.summary["signatures"]
+    for name in ("signatures_by_source", "signatures_by_region", "signatures_by_petition"):
+        assert counts(received[name], "signatures") == counts(both[name], "signatures"), name
+
+
+def test_the_report_of_both_has_e_mail_tags_and_place_of_each_signature(told):
+    rows = of.open(told.both).signatures()
+    assert rows.email.notna().all()
+    assert rows.add_tags.map(list).tolist() == [["river"]] * len(rows)
+    assert rows.location_region.isin(REGIONS).all()
+    assert "(none)" not in of.signatures_by_region(rows).index
+
+
+def test_any_order_of_the_sources_gives_the_same(told):
+    columns = {name: [ID[name], "gone_since"] for name in ID}
+    tables = of.open(told.both).tables(columns)
+    for name, frame in of.open(told.both[::-1]).tables(columns).items():
+        pd.testing.assert_frame_equal(
+            frame.sort_values(ID[name], ignore_index=True),
+            tables[name].sort_values(ID[name], ignore_index=True),
+        )
+
+
+def test_filters_change_nothing_about_what_is_gone(told):
+    whole = of.open(told.both)
+    filters = {
+        "signatures": {"petition": told.organisation.petitions[0]},
+        "attendances": {"status": "tentative"},
+    }
+    for name, chosen in filters.items():
+        some, every = (
+            archive.table(name, [ID[name], "excluded"]).set_index(ID[name])["excluded"].sort_index()
+            for archive in (whole.where(since="2020", **chosen), whole)
+        )
+        assert some.notna().any()
+        pd.testing.assert_series_equal(some, every[every.index.isin(some.index)])
+
+
+@pytest.mark.parametrize("column", ["gone_since", "excluded"])
+def test_one_column_alone_is_the_same_as_among_all(told, column):
+    for name in ("events", "signatures", "attendances"):
+        archive = of.open(told.both)
+        pd.testing.assert_series_equal(archive.table(name, [column])[column], archive.table(name)[column])
+
+
+# -- what proves nothing --
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Iterator[Organisation]:
+    """Make a group with events, RSVPs and signatures, of which everything was pulled."""
+    with organising(tmp_path) as made:
+        for number in (0, 3):
+            made.attend(number, 2)
+        made.sign(0, 2)
+        assert made.pull().complete
+        yield made
+
+
+def everything_gone(group: Organisation) -> dict[str, int]:
+    return {name: len(group.gone(name)) for name in ID if group.gone(name)}
+
+
+def test_what_the_service_still_has_is_not_gone_though_only_its_campaign_lists_it(group):
+    assert group.pull().complete
+    assert everything_gone(group) == {}
+    assert len(of.open(group.pulled).attendances()) == 4
+
+
+def test_a_pull_that_does_not_ask_for_campaigns_proves_nothing_of_events(group):
+    group.pull(campaigns=[], collections=["events", "attendances"])
+    assert everything_gone(group) == {}
+
+
+def test_a_pull_of_one_campaign_proves_nothing(group):
+    group.delete("events", group.events[0], group.events[3])
+    manifest = group.pull(campaigns=[group.campaign], collections=["events", "attendances"])
+    assert manifest.complete
+    assert everything_gone(group) == {}
+
+
+def test_a_pull_of_what_changed_proves_nothing_and_a_full_one_finds_it(group):
+    group.delete("events", group.events[0])
+    group.delete("petitions", group.petitions[1])
+    manifest = group.pull(since="last")
+    assert manifest.complete
+    assert manifest.fewer_records == 2
+    assert everything_gone(group) == {}
+    assert group.pull().complete
+    assert everything_gone(group) == {"events": 1, "petitions": 1, "attendances": 2}
+
+
+def test_a_pull_that_is_not_complete_proves_nothing_until_it_goes_on(group):
+    group.delete("events", group.events[0])
+    group.running.inject("status", status=403, path="events", page=1)
+    with pytest.raises(of.OsdiError):
+        group.pull(collections=["events"])
+    assert everything_gone(group) == {}
+    group.running.clear_faults()
+    assert group.pull(collections=["events"]).complete
+    assert everything_gone(group) == {"events": 1}
+
+
+@pytest.mark.parametrize("source", ["pulled", "pulled/*", "pulled/*/*.gz", ".", "{newest}"])
+def test_a_report_says_that_the_newest_pull_is_not_complete_wherever_it_is_found(group, monkeypatch, source):
+    replace(group.pull(collections=["events"]), finished_at=None).write()
+    monkeypatch.chdir(group.pulled.parent)
+    with pytest.warns(of.SourceWarning, match="the newest pull is not complete"):
+        of.report(source.format(newest=of.manifests("pulled")[-1].folder))
+
+
+def test_another_service_proves_nothing(group):
+    group.delete("events", group.events[0])
+    manifest = group.pull()
+    other = manifest.address.replace("127.0.0.1", "127.0.0.2")
+    replace(manifest, address=other).write()
+    assert everything_gone(group) == {}
+    manifest.write()
+    assert everything_gone(group) == {"events": 1, "attendances": 2}
+
+
+def test_a_key_that_lists_less_proves_nothing_of_what_another_key_lists(group, tmp_path):
+    individual = group.running.individual_key
+    assert group.pull(key=individual).complete
+    assert group.pull(tmp_path / "pulled" / "of Ida", key=individual).complete
+    assert everything_gone(group) == {}
+
+
+def test_a_pull_of_which_a_page_was_taken_away_proves_nothing(group):
+    manifest = group.pull()
+    for name in manifest.files:
+        (manifest.folder / name).unlink()
+    assert everything_gone(group) == {}
+
+
+def test_pages_without_a_manifest_prove_nothing(group):
+    group.delete("events", group.events[0])
+    manifest = group.pull()
+    (manifest.folder / ".manifest.json").unlink()
+    assert everything_gone(group) == {}
+
+
+def test_attendances_of_a_cancelled_event_are_excluded_as_it_is(tmp_path):
+    href = "https://example.org/api/v2/events/"
+    events = [
+        {"identifiers": [f"platform:{number}"], "title": "March", "status": status, "total_accepted": 1}
+        for number, status in enumerate(["confirmed", "cancelled"])
+    ]
+    links = [{"osdi:event": {"href": f"{href}{number}"}} for number in range(3)]
+    rsvps = [
+        {"identifiers": [f"platform:a{number}"], "status": "accepted", "_links": link}
+        for number, link in enumerate(links)
+    ]
+    dated = {"created_date": "2026-05-01T00:00:00Z"}
+    pages = [
+        {"_embedded": {"osdi:attendances": [rsvp | dated for rsvp in rsvps]}},
+        {"_embedded": {"osdi:events": events}},
+    ]
+    for order in (pages, pages[::-1]):
+        rows = of.open(order).attendances(["attendance_id", "excluded"]).set_index("attendance_id")
+        assert rows.excluded.fillna("").to_dict() == {"a0": "", "a1": "cancelled", "a2": ""}
+
+
+# -- what comes back --
+
+
+def test_what_comes_back_is_not_gone(tmp_path):
+    def gone(service: Service) -> list[str]:
+        assert service.pull(tmp_path).complete
+        rows = of.open(tmp_path).petitions(["petition_id", "gone_since"])
+        return rows.loc[rows.gone_since.notna(), "petition_id"].tolist()
+
+    with serving(petitions=3) as service:
+        petitions = service.lists["petitions"]
+        assert gone(service) == []
+        moment = petitions.pop("001")
+        assert gone(service) == ["001"]
+        assert gone(service) == ["001"]
+        petitions["001"] = moment
+        assert gone(service) == []
+        del petitions["000"], petitions["001"]
+        assert gone(service) == ["000", "001"]
+        since = of.open(tmp_path).petitions().gone_since.dropna()
+        assert {*since} == {pd.Timestamp(of.manifests(tmp_path)[-1].finished_at)}
+
+
+def test_what_a_webhook_delivered_after_a_pull_began_is_not_gone(tmp_path):
+    with serving(petitions=1) as service:
+        last = service.pull(tmp_path / "pulled", collections=["signatures"])
+        base = service.listener.base_url
+    for number, seconds in enumerate((-1, 0, 1)):
+        self = {"href": f"{base}/petitions/000/signatures/a{number}"}
+        links = {"self": self, "osdi:petition": {"href": f"{base}/petitions/000"}}
+        signature = {"created_date": "2026-01-01T00:00:00Z", "_links": links}
+        body = [{"osdi:signature": signature, "idempotency_key": f"{number}"}]
+        received = last.started_at + timedelta(seconds=seconds)
+        (tmp_path / f"{number}.json").write_text(
+            json.dumps({"received_at": received.isoformat(), "body": body})
+        )
+    rows = of.open(tmp_path).signatures(["signature_id", "gone_since"]).set_index("signature_id")
+    assert rows.gone_since.notna().to_dict() == {"a0": True, "a1": False, "a2": False}
