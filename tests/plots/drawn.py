@@ -40,7 +40,9 @@ SIGNATURES = pd.DataFrame(
         ),
     }
 )
-ATTENDANCES = SIGNATURES.assign(event_id=["1", "1", "2", "3", "4"])
+ATTENDANCES = SIGNATURES.assign(
+    event_id=["1", "1", "2", "3", "4"], status=["accepted", "attended", None, "attended", "accepted"]
+)
 TABLES = {"events": EVENTS, "snapshots": EVENTS, "signatures": SIGNATURES, "attendances": ATTENDANCES}
 MONTHLY = pd.Grouper(key="start_date", freq="MS")
 

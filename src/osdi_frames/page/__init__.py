@@ -124,8 +124,9 @@ def _cards(made: ReportResult) -> list[tuple[str, str, str]]:
         campaigns = counted(events["event_campaign_id"].nunique(), "campaign")
         cards += [("Events", figures["events"], _dates(days[-1])), ("RSVPs", figures["rsvps"], campaigns)]
     if attended := summary.get("attended"):
-        share = show(attended / summary["attendances"], "share")
-        cards.append(("Attended", figures["attended"], f"{share} of {figures['attendances']} attendances"))
+        attendances = len(made.tables["attendances"])
+        share = f"{show(attended / attendances, 'share')} of {counted(attendances, 'attendance')}"
+        cards.append(("Attended", figures["attended"], share))
     if "signatures" in made.tables and not (made.rsvps_are_attendances and summary["signatures"] == 0):
         days += (signed := _acted(made, "signatures"))
         cards.append(("Signatures", figures["signatures"], "".join(map(_dates, signed))))

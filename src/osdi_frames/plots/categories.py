@@ -1,7 +1,8 @@
 """One horizontal bar for each value of a report, the largest on top."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,11 +20,25 @@ _LONGEST = 0.6  # of the width: the text at a bar
 _DEEPEST = 5  # times the largest count: seats beyond that run out of the picture; 99,999 often means no limit
 
 
+Thin: TypeAlias = Literal["seats", "attended"]
+"""What the thin bars below are: the seats of the events that have a capacity, or those who attended."""
+
+#: Of the thin bars: what the axis says of them, and the text at a bar.
+_NOTES: Final[Mapping[Thin, str]] = {
+    "seats": "thin bars: seats, and those taken",
+    "attended": "thin bars: those who attended",
+}
+_TEXTS: Final[Mapping[Thin, str]] = {
+    "seats": "{taken:,} of {capacity:,.0f} seats",
+    "attended": "{taken:,} attended",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: its name, count and seats.
+    """One bar: its name and count, and those of the thin bar below.
 
-    Seats are those of the events that have a capacity.
+    It shows how many of its `capacity` are `taken`.
     """
 
     name: str
@@ -33,19 +48,21 @@ class Bar:
     taken: int
     hidden: bool = False
 
-    def text(self) -> str:
-        """Return the count, and the seats taken.
+    def text(self, thin: Thin) -> str:
+        """Return the count, and what the thin bar shows.
 
-        >>> Bar("climate", "value", 1553, 1250, 25).text()
+        >>> Bar("climate", "value", 1553, 1250, 25).text("seats")
         '1,553 · 25 of 1,250 seats'
         """
         if self.hidden:
             return "hidden"
-        seats = f" · {self.taken:,} of {self.capacity:,.0f} seats" if self.capacity else ""
-        return f"{self.count:,}{seats}"
+        below = _TEXTS[thin].format(taken=self.taken, capacity=self.capacity)
+        return f"{self.count:,} · {below}" if self.capacity else f"{self.count:,}"
 
 
-def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
+def draw(
+    counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str, thin: Thin = "seats"
+) -> Axes:
     """Draw the counts of a report's rows.
 
     These are at most `top`, and the others together.
@@ -54,22 +71,22 @@ def draw(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: s
     ax = axes.prepared(ax, title, height=_ROOM + _SLOT * max(len(bars), 2), is_empty=not bars)
     if not bars:
         return ax
-    seated = any(entry.capacity for entry in bars)
-    drawn = ax.barh(range(len(bars)), [entry.count for entry in bars], 0.45 if seated else 0.75)
+    is_thin = any(entry.capacity for entry in bars)
+    drawn = ax.barh(range(len(bars)), [entry.count for entry in bars], 0.45 if is_thin else 0.75)
     for bar, entry in zip(drawn, bars, strict=True):
         bar.set(**colors.bar(entry.kind))
-    if seated:  # below each bar, filled as far as they are taken
+    if is_thin:  # below each bar, filled as far as they are taken
         below = [position + 0.33 for position in range(len(bars))]
         ax.barh(below, [entry.taken for entry in bars], 0.16, **colors.TAKEN)
         ax.barh(below, [entry.capacity for entry in bars], 0.16, **colors.SEATS)
-    note = f"\n{colors.SEATS_NOTE}" if seated else ""
+    note = f"\n{_NOTES[thin]}" if is_thin else ""
     ax.set_xlabel(f"{unit}: {counts['count'].sum():,} in all{note}", wrap=True)
     ax.set_xticks([])  # each bar has its number
     ax.spines["bottom"].set_visible(False)
     slot = axes.inches(ax)[1] * axes.POINTS / len(bars)
     size = max(min(axes.label_points(), slot * 0.8), _FINEST)  # smaller where bars stand closer than lines
     _name(ax, bars, size=size)
-    _count(ax, bars, drawn, size=size)
+    _count(ax, bars, drawn, thin=thin, size=size)
     return ax
 
 
@@ -95,7 +112,7 @@ def _name(ax: Axes, bars: list[Bar], *, size: float) -> None:
     ax.set_ylim(len(bars) - 1 + margin, -margin)
 
 
-def _count(ax: Axes, bars: list[Bar], drawn: BarContainer, *, size: float) -> None:
+def _count(ax: Axes, bars: list[Bar], drawn: BarContainer, *, thin: Thin, size: float) -> None:
     """Write each count at its bar, with room.
 
     Where the others together would dwarf every value, their bar is cut short, and says so.
@@ -111,8 +128,8 @@ def _count(ax: Axes, bars: list[Bar], drawn: BarContainer, *, size: float) -> No
         if entry.kind == "other" and 0 < largest * axes.FURTHEST < entry.count:
             end, cut = largest * axes.FURTHEST, " (cut short)"
             drawn[position].set_clip_path(Rectangle((0, position - 0.5), end, 1, transform=ax.transData))
-        text = f"{entry.text()}{cut}"
-        if (len(text) + 1) * letter > _LONGEST:  # the seats are drawn
+        text = f"{entry.text(thin)}{cut}"
+        if (len(text) + 1) * letter > _LONGEST:  # the thin bar is drawn
             text = f"{entry.count:,}{cut}"
         ax.annotate(text, (end, position), (4, 0), **style)
         right = max(right, end / (1 - min((len(text) + 1) * letter, _LONGEST)))

@@ -18,11 +18,10 @@ GREY: Final = "#777777"
 HATCHES: Final = ("", "///", "...", "xxx")
 DASHES: Final = ("-", "--", ":", "-.")
 
-#: Seats, and those that are taken: a vessel and what is in it. A capacity never stands behind its RSVPs,
-#: as these are also of events without one.
+#: Seats, and those that are taken, or attendances, and those who attended: a vessel and what is in it. A capacity
+#: never stands behind its RSVPs, as these are also of events without one.
 SEATS: Final[dict[str, Any]] = {"facecolor": "none", "edgecolor": GREY, "linewidth": 0.8}
 TAKEN: Final[dict[str, Any]] = {"facecolor": MAIN}
-SEATS_NOTE: Final = "thin bars: seats, and those taken"
 
 
 def kind_of(key: object) -> SeriesKind:

@@ -1,6 +1,7 @@
 """A plot for each declared report, of the same name, with its documentation."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -40,7 +41,8 @@ InvalidArgument
 """
 _TEXTS = {
     "groups": "Values are bars, most on top; with several keys a label joins their values: ``CA · True``. Below a bar "
-    "are the seats of the events that have a capacity, where the report has them, filled as far as they are taken. "
+    "are the seats of the events that have a capacity, where the report has them, filled as far as they are taken, or "
+    "those who attended. "
     "A period of time makes bars from left to right, stacked by the other keys, of which eight are shown at most.",
     "over time": "Each bar stands at the start of its period (UTC). With `by` it is stacked, of eight values at "
     "most. Rows without a date stand apart at the end.",
@@ -77,7 +79,8 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
             times = time_levels(counts.index)
             title = title if declared.by is not None else f"{title} by {_joined(counts.index.names)}"
             is_over_time = len(times) == 1 and counts.index.is_unique
-            draw = over_time.draw_bars if is_over_time else categories.draw
+            thin: categories.Thin = "attended" if "attended" in report else "seats"
+            draw = over_time.draw_bars if is_over_time else partial(categories.draw, thin=thin)
             counts = _spread(counts, times[0]) if is_over_time else counts
         else:
             counts = _columns(report, plot=declared)
@@ -113,7 +116,7 @@ def _refuse_other_report(report: pd.DataFrame, *, plot: Report) -> None:
 def _rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
     """Take the counts of a report by value.
 
-    They are `count`, `hidden`, and the seats: `capacity` and `taken`.
+    They are `count`, `hidden`, and of the thin bars `capacity` and `taken`: seats, or those who attended.
     """
     if plot.count not in report.columns or not is_numeric_dtype(report[plot.count].dtype):
         raise _not_a_report(plot, f"has no counts in a column {plot.count}")
@@ -124,6 +127,8 @@ def _rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
     has_seats = {"capacity", "limited_rsvps"} <= set(report.columns)
     drawn["capacity"] = report["capacity"].astype("Float64").fillna(0).astype("float64") if has_seats else 0.0
     drawn["taken"] = report["limited_rsvps"].fillna(0).astype("int64") if has_seats else 0
+    if "attended" in report:
+        drawn = drawn.assign(capacity=drawn["count"].astype("float64"), taken=report["attended"])
     return drawn
 
 

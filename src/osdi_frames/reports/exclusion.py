@@ -16,6 +16,8 @@ COLUMN: Final = "excluded"
 REASONS: Final = tuple(
     dict.fromkeys(rule.reason for element in element_types() for rule in element.exclusions)
 )
+#: The reasons that each element type has of its own; attendances have those of their events, too.
+_OWN: Final = {element.name: {rule.reason for rule in element.exclusions} for element in element_types()}
 
 
 def included(include: Iterable[str]) -> tuple[str, ...]:
@@ -56,12 +58,20 @@ def note(counts: Iterable[tuple[str, int, str]]) -> str:
 
     >>> note([("cancelled", 2, "event"), ("test", 1, "signature")])
     'not counted: 2 cancelled events, 1 test signature; include= (--include cancelled,test) counts them'
+    >>> note([("cancelled", 9, "attendance")]).partition(";")[0]
+    'not counted: 9 attendances of cancelled events'
     """
     if not (counts := list(counts)):
         return ""
-    said = ", ".join(counted(number, f"{reason} {noun}") for reason, number, noun in counts)
+    said = ", ".join(_said(*each) for each in counts)
     names = ",".join(dict.fromkeys(reason for reason, _, _ in counts))
     return f"not counted: {said}; include= (--include {names}) counts them"
+
+
+def _said(reason: str, number: int, noun: str) -> str:
+    """Return a count of rows, with the event's reason as such."""
+    is_own = reason in _OWN.get(noun, (reason,))
+    return counted(number, f"{reason} {noun}") if is_own else f"{counted(number, noun)} of {reason} events"
 
 
 #: What a report says of a frame that does not know what is to be left out.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-import numpy as np
 import pandas as pd
 
 from osdi_frames.errors import counted
@@ -99,13 +98,13 @@ def _compared(tables: Tables, *, of_period: bool) -> str:
         return f"{rsvps}, of events by start_date; {read}, by created_date." if total != number else ""
     totals = events.groupby("event_id")["total_accepted"].sum().astype("int64")
     of_event = attendances["event_id"].astype("str").value_counts().reindex(totals.index, fill_value=0)
-    both = np.minimum(totals, of_event)
+    both = totals.clip(upper=of_event)
     common, besides = int(both.sum()), int(of_event.sum() - both.sum())
     if common == total == number:
         return ""
     said = [rsvps, *([_in_common(common, total, both, totals)] if total else [])]
-    more = ((besides, "that the totals do not count"), (number - common - besides, "of events that it lacks"))
-    if more := [f"{counted(some, 'attendance')} {which}" for some, which in more if some]:
+    others = ((besides, "that the totals do not count"), (number - common - besides, "of events that it lacks"))
+    if more := [f"{counted(some, 'attendance')} {which}" for some, which in others if some]:
         said.append(f"{'it also' if common else 'this archive'} has {' and '.join(more)}")
     return f"{'; '.join(said)}."
 
