@@ -66,6 +66,8 @@ ACTS = st.fixed_dictionaries(
         "region": REGIONS,
         "month": MONTHS,
         "day": st.sampled_from(["05", "06"]),
+        "event": st.sampled_from([None, "e0", "e1", "e9"]),
+        "status": st.sampled_from([None, "accepted", "attended"]),
     }
 )
 ARCHIVES = st.fixed_dictionaries(
@@ -117,7 +119,10 @@ def element(kind: str, number: int, act: dict[str, Any]) -> dict[str, Any]:
     links = {"osdi:person": {"href": f"https://a.example/people/{act['person']}"}}
     if act["petition"] and kind == "signature":
         links["osdi:petition"] = {"href": f"https://a.example/petitions/{act['petition']}"}
+    if act["event"] and kind == "attendance":
+        links["osdi:event"] = {"href": f"https://a.example/events/{act['event']}"}
     return {
+        **({"status": act["status"]} if kind == "attendance" else {}),
         "identifiers": [f"platform:{kind}{number}"],
         "created_date": f"{act['month']}-{act['day']}T10:{number % 60:02}:00Z",
         "platform:referrer_data": {name: act[name] for name in ("source", "referrer") if act[name]},
@@ -399,18 +404,25 @@ def check_files(archive: dict[str, Any], more: list[Report]) -> None:
 
 
 def assert_rest_of_page_adds_nothing(archive: dict[str, Any], published: Published) -> None:
-    """Look at the headline figures and the map."""
-    cards = dict(re.findall('<dt>([^<]*)</dt><dd class="figure">([^<]*)</dd>', published.html))
-    signatures = list(acts(archive["signatures"]))
+    """Look at the headline figures, the notes and the map."""
+    found = re.findall('<dt>([^<]*)</dt><dd class="figure">([^<]*)</dd><dd>([^<]*)</dd>', published.html)
+    cards = {note.partition(",")[0] if name == "People" else name: figure for name, figure, note in found}
+    signed, coming = list(acts(archive["signatures"])), list(acts(archive["attendances"]))
     totals = {
-        "RSVPs": sum(event["rsvps"] for event in archive["events"]),
-        "Signatures": len(signatures),
-        "People": len({act["person"] for act in signatures}),
+        "Signatures": len(signed),
+        "who signed": len({act["person"] for act in signed}),
+        "RSVPs": sum(event["rsvps"] for event in archive["events"]) if archive["events"] else len(coming),
+        "who RSVPed": len({act["person"] for act in coming}),
     }
     for name, total in totals.items():
         assert cards.get(name) in (f"{total:,}", "few", None)
         assert total not in range(1, BELOW) or cards.get(name) in ("few", None)
-    assert "People" not in cards or totals["Signatures"] - totals["People"] not in range(1, BELOW)
+    for number, people in (("Signatures", "who signed"), ("RSVPs", "who RSVPed")):
+        assert people not in cards or totals[number] - totals[people] not in range(1, BELOW)
+    assert cards.keys() <= {*totals, "Events", "Period"}
+    notes = re.findall("<p><bdi>(.*?)</bdi></p>", published.html)
+    assert {*re.findall(r"\d+", " ".join(notes))} == {str(BELOW)}
+    assert "Attended</" not in published.html
     assert 'id="reading"' not in published.html
     for label, drawn in published.drawn.items():
         for ax in drawn if label.startswith("Map") else ():

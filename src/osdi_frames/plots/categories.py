@@ -36,7 +36,7 @@ _TEXTS: Final[Mapping[Thin, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: its name and count, and those of the thin bar below.
+    """One bar, and the thin bar below it.
 
     It shows how many of its `capacity` are `taken`.
     """

@@ -345,7 +345,7 @@ def _annotate(
 def _not_drawn(
     events: pd.DataFrame, snapshots: pd.DataFrame, report: pd.DataFrame, *, below: int | None
 ) -> list[str]:
-    """Say what the last pull of a report on growth lacks.
+    """Return sentences on what the last pull lacks.
 
     Where small counts are hidden, without a number of RSVPs.
     """

@@ -69,7 +69,7 @@ def note(counts: Iterable[tuple[str, int, str]]) -> str:
 
 
 def _said(reason: str, number: int, noun: str) -> str:
-    """Return a count of rows, with the event's reason as such."""
+    """Return a count of rows, with their reason or event's."""
     is_own = reason in _OWN.get(noun, (reason,))
     return counted(number, f"{reason} {noun}") if is_own else f"{counted(number, noun)} of {reason} events"
 

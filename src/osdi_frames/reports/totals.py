@@ -37,11 +37,16 @@ def _size(tables: Tables, name: str) -> int:
 
 
 def figures(tables: Tables) -> dict[str, int]:
-    """Count events, RSVPs, attendances, signatures, and people."""
+    """Count events, RSVPs, attendances, signatures, and people.
+
+    Those of attendances are left out where there are none, and `attended` where nobody is.
+    """
     read = {name: tables[name] for name in _FIGURES if name in tables}
     found = {name: count(rows) for table, rows in read.items() for name, count in _FIGURES[table].items()}
     if are_attendances(tables):
         found["rsvps"] = found["attendances"]
+    if not found.get("attendances"):
+        return {name: count for name, count in found.items() if name not in _FIGURES["attendances"]}
     return {name: count for name, count in found.items() if count or name != "attended"}
 
 
@@ -103,14 +108,17 @@ def _compared(tables: Tables, *, of_period: bool) -> str:
     if common == total == number:
         return ""
     said = [rsvps, *([_in_common(common, total, both, totals)] if total else [])]
-    others = ((besides, "that the totals do not count"), (number - common - besides, "of events that it lacks"))
+    others = (
+        (besides, "that the totals do not count"),
+        (number - common - besides, "of events that it lacks"),
+    )
     if more := [f"{counted(some, 'attendance')} {which}" for some, which in others if some]:
         said.append(f"{'it also' if common else 'this archive'} has {' and '.join(more)}")
     return f"{'; '.join(said)}."
 
 
 def _in_common(common: int, total: int, both: pd.Series, totals: pd.Series) -> str:
-    """Say how many RSVPs are attendances, too, of how many events."""
+    """Return how many RSVPs, of how many events, are attendances."""
     if not common:
         return "none of them is in this archive as an attendance"
     some = "all" if common == total else f"{common:,}"
