@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -420,7 +421,7 @@ def assert_rest_of_page_adds_nothing(archive: dict[str, Any], published: Publish
     for number, people in (("Signatures", "who signed"), ("RSVPs", "who RSVPed")):
         assert people not in cards or totals[number] - totals[people] not in range(1, BELOW)
     assert cards.keys() <= {*totals, "Events", "Period"}
-    notes = re.findall("<p><bdi>(.*?)</bdi></p>", published.html)
+    notes = map(unescape, re.findall("<p><bdi>(.*?)</bdi></p>", published.html))
     assert {*re.findall(r"\d+", " ".join(notes))} == {str(BELOW)}
     assert "Attended</" not in published.html
     assert 'id="reading"' not in published.html
