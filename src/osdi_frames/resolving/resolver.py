@@ -119,7 +119,7 @@ class Decisions:
     def of(cls, versions: Mapping[ElementType, Versions], engine: Engine) -> Decisions:
         """Compare all versions."""
         mergers = {element: Merger.of(some.rules, some.parts(), engine) for element, some in versions.items()}
-        fillable = {element: merger for element, merger in mergers.items() if merger.rules.has_person}
+        fillable = {element: merger for element, merger in mergers.items() if len(merger.persons)}
         donors = {}
         for element, merger in fillable.items():
             persons = versions[PEOPLE.element]
