@@ -128,7 +128,7 @@ def read(
     people: bool = True,
     manifests: Sequence[Row] = (),
 ) -> list[Row]:
-    """Return the rows of a table in the order of the documents, people in the order of their ids."""
+    """Return the rows of a table in the order of the documents."""
     prefixes = [*([prefix] if prefix else []), *KNOWN]
     kind = kind_of(table)
     found = list(everything(documents, kind, prefixes))
@@ -159,7 +159,10 @@ def everything(
             named = found is None and document.file is None and may_be(value, asked, prefixes)
             kind = asked if named else found
             if kind is not None:
-                yield kind, Element(value, *where, document)
+                *rest, stamps = where
+                # Events, campaigns and petitions are not received, whatever an envelope says.
+                times = stamps if KINDS[kind].delivered or kind == "person" else {**stamps, "received_at": None}
+                yield kind, Element(value, *rest, times, document)
 
 
 #: Its kind (None where it is not clear), the resource, its position, its siblings, and the times of the envelope.
@@ -456,6 +459,7 @@ class Known:
     ) -> None:
         self.found, self.prefixes = found, prefixes
         self.pulls = sorted(filter(is_finished, manifests), key=lambda pull: pull["started_at"])
+        self.ids = {(kind, id_of(element.value, prefixes)) for kind, element in found}
         self.held = [
             {(kind, id_of(element.value, prefixes)) for kind, element in found if lies_in(element, pull)}
             for pull in self.pulls
@@ -481,7 +485,7 @@ class Known:
                 and moment_of(pull["started_at"]) > last_seen
                 and service(pull["address"]) in self.services(row, versions)
                 and is_whole_of(pull, kind)
-                and (parent is None or (parent, row[f"{parent}_id"]) in held)
+                and (parent is None or (parent, row[f"{parent}_id"]) in self.ids)
                 and (kind, row[f"{kind}_id"]) not in held
             ):
                 return moment_of(pull["finished_at"])
@@ -678,19 +682,24 @@ def sighting_of(person: Row, element: Element, prefixes: Sequence[str]) -> Sight
 
 
 def people_of(known: Known) -> list[Row]:
-    """Return one row for each id of a person, and one for each person without an id, which stand last."""
+    """Return one row for each id of a person, and one for each person without an id.
+
+    They stand where the version stands that the rest of their blocks comes from.
+    """
     grouped: dict[Any, list[tuple[Any, Sighting]]] = {}
     for order, sighting in enumerate(sightings(known)):
         key = order if sighting.person_id is None else sighting.person_id
         age = sighting.dates[1] or OLDEST, seen(sighting.element) or OLDEST, order
         grouped.setdefault(key, []).append((age, sighting))
     rows = []
-    for key in sorted(grouped, key=lambda key: (isinstance(key, int), key)):
-        versions = [sighting for _, sighting in sorted(grouped[key], key=lambda version: version[0])]
+    for aged in grouped.values():
+        in_order = sorted(aged, key=lambda version: version[0])
+        rank = max(in_order, key=lambda version: (version[1].value is not None, version[1].is_own, version[0]))
+        versions = [sighting for _, sighting in in_order]
         row = person_of_all(versions)
         elements = [sighting.element for sighting in versions if sighting.value is not None]
-        rows.append(row | {"gone_since": known.gone_since("person", row, elements)})
-    return rows
+        rows.append((rank[0][-1], row | {"gone_since": known.gone_since("person", row, elements)}))
+    return [row for _, row in sorted(rows, key=lambda placed: placed[0])]
 
 
 def person_of_all(versions: list[Sighting]) -> Row:

@@ -12,6 +12,7 @@ from osdi_frames.tables.resource import (
     READ_FROM,
     SELF,
     SPONSOR,
+    block,
     column,
     element_type,
     own,
@@ -32,9 +33,12 @@ def _titled(whose: str, *columns: Column) -> tuple[Column, ...]:
         column("featured_image_url", "Address of the banner image."),
         column("tag_list", "Tags for those who act in the service's pages.", kind="list<string>"),
         column("hidden", "Whether it is hidden in the user interface.", "<p>:hidden", kind="bool"),
-        *placed(SPONSOR, "<p>:sponsor.", "Sponsoring"),
-        column("self_url", f"Address of the {whose} in the API.", SELF),
-        column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
+        *block("sponsor", *placed(SPONSOR, "<p>:sponsor.", "Sponsoring")),
+        *block(
+            "links",
+            column("self_url", f"Address of the {whose} in the API.", SELF),
+            column("embed_url", "Address of its embed code.", "_links.<p>:embed.href"),
+        ),
         GONE_SINCE,
         *READ_FROM,
     )
@@ -56,7 +60,7 @@ EVENT_CAMPAIGNS = Table(
         column("host_url", "Address where hosts make an event."),
         column("total_events", "Events: the number that the service counts.", kind="int64"),
         column("total_rsvps", "RSVPs: the number that the service counts.", kind="int64"),
-        column("events_url", "Address of its events in the API.", "_links.osdi:events.href"),
+        *block("links", column("events_url", "Address of its events in the API.", "_links.osdi:events.href")),
     ),
 )
 
@@ -75,7 +79,10 @@ PETITIONS = Table(
         "petition",
         column("petition_text", "Letter to the target.", privacy=FREE_TEXT),
         column("total_signatures", "Signatures that the service counts.", kind="int64"),
-        column("creator_id", "Person who created the petition.", _CREATOR, privacy=PERSON_ID),
-        column("signatures_url", "Address of its signatures in the API.", "_links.osdi:signatures.href"),
+        *block(
+            "links",
+            column("creator_id", "Person who created the petition.", _CREATOR, privacy=PERSON_ID),
+            column("signatures_url", "Address of its signatures in the API.", "_links.osdi:signatures.href"),
+        ),
     ),
 )

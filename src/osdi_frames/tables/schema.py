@@ -123,13 +123,13 @@ class Path:
 
     @property
     def key(self) -> Path:
-        """The key at which its block stands, or the one below it.
+        """The key at which its block stands, or the one below it; of a delivery's own keys, the delivery.
 
-        >>> print(Path.parse("person.email_addresses[primary].address").key)
-        person.email_addresses
+        >>> print(Path.parse("person.email_addresses[primary].address").key, Path.parse("../idempotency_key").key)
+        person.email_addresses ../
         """
-        keys = tuple(takewhile(lambda step: isinstance(step, str), self.steps))
-        return Path(keys[:2], None, self.sibling)
+        keys = tuple(takewhile(lambda step: isinstance(step, str), self.steps))[:2]
+        return Path(() if self.sibling and len(keys) == 1 else keys, None, self.sibling)
 
     @classmethod
     def parse(cls, text: str) -> Path:
