@@ -360,9 +360,9 @@ class Archive(Reader):
             Hide smaller counts of people, and whatever reveals them: rows, columns, and reports, which then have no
             rows. All reports of a call are published together; see `osdi_frames.reports.suppress`.
         include
-            What is not counted by default: some of ``test`` (what the service's "send test" sent), ``cancelled``
-            and ``hidden`` (events), the values of the column `excluded`. The attribute `note` of each frame says how
-            many were left out.
+            What is not counted by default: some of ``test`` (what the service's "send test" sent), ``gone``
+            (deleted), ``cancelled`` and ``hidden`` (events, and their attendances) and ``unaccepted`` (attendances),
+            the values of the column `excluded`. The attribute `note` of each frame says how many were left out.
         spelling
             ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as `note`
             says; ``"exact"`` keeps them apart.
@@ -371,7 +371,9 @@ class Archive(Reader):
         -------
         Mapping
             The frame of each report, by its name. Its attribute `caveat` says what else is to be known of its
-            counts. What has none of what `where` asks for, as signatures have no campaign, is not reported.
+            counts. What has none of what `where` asks for, as signatures have no campaign, is not reported. `summary`
+            has the headline figures: `rsvps` are the service's totals of the events that count, or the attendances
+            where no event does; `notes` compare the two.
 
         Raises
         ------
