@@ -161,7 +161,9 @@ def everything(
             if kind is not None:
                 *rest, stamps = where
                 # Events, campaigns and petitions are not received, whatever an envelope says.
-                times = stamps if KINDS[kind].delivered or kind == "person" else {**stamps, "received_at": None}
+                times = (
+                    stamps if KINDS[kind].delivered or kind == "person" else {**stamps, "received_at": None}
+                )
                 yield kind, Element(value, *rest, times, document)
 
 
@@ -694,7 +696,9 @@ def people_of(known: Known) -> list[Row]:
     rows = []
     for aged in grouped.values():
         in_order = sorted(aged, key=lambda version: version[0])
-        rank = max(in_order, key=lambda version: (version[1].value is not None, version[1].is_own, version[0]))
+        rank = max(
+            in_order, key=lambda version: (version[1].value is not None, version[1].is_own, version[0])
+        )
         versions = [sighting for _, sighting in in_order]
         row = person_of_all(versions)
         elements = [sighting.element for sighting in versions if sighting.value is not None]

@@ -12,7 +12,6 @@ DONATION = ElementType(
     type_key="osdi:donation",
     identities=(("donation_id",),),
     messages=(("idempotency_key", "donation_id"),),
-    newest=("modified_date",),
     address=r"/donations/[^/?#]+$",
 )
 KEYS = (

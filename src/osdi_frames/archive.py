@@ -214,8 +214,8 @@ class Archive(Reader):
         phone_type, phone_status, location_address, location_locality, location_region,
         location_postal_code, location_country, location_latitude, location_longitude,
         location_accuracy, languages_spoken, add_tags, custom_fields, sponsor_title, sponsor_url,
-        self_url, person_url, petition_url, gone_since, excluded, received_at, fetched_at, source_file,
-        source_line.
+        self_url, person_url, petition_url, person_filled, gone_since, excluded, received_at, fetched_at,
+        source_file, source_line.
 
         Examples
         --------
@@ -234,9 +234,9 @@ class Archive(Reader):
         return self.table("attendances", columns, dedupe=dedupe, people=people)
 
     def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the people, one row each of all that is known; see `table`.
+        """Read the people, one row each; see `table`.
 
-        They are those of people pages, signatures and attendances, and those embedded in events. Names, e-mail, phone,
+        A row says all that is known from people pages, signatures, attendances and events that embed people. Names, e-mail, phone,
         address and languages are each from the newest version that carries them; custom fields are merged by name.
         """
         return self.table("people", columns, dedupe=dedupe)

@@ -113,7 +113,7 @@ def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
 
 
 def _seen(part: PartRows) -> Collected:
-    """Return what is compared of a partition's versions, without their rows."""
+    """Return a partition's versions without their rows."""
     versions = {
         element: Versions(some.rules, seen=some.seen, count=some.count)
         for element, some in part.collected.versions.items()
@@ -132,7 +132,7 @@ def _decided(parts: Sequence[Collected]) -> Decided:
 
 
 def _donors(part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Table]:
-    """Return the rows of a partition that others may need, by table."""
+    """Return the rows that other partitions may need, by table."""
     part.collected.number_from(decided.starts[number])
     donors = {}
     for element, wanted in decided.decisions.lent().items():

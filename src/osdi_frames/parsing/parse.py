@@ -114,7 +114,8 @@ class Observer:
         """
         if self.policy:
             self.policy.close()
-            if whole and not self.elements.total() and not self.policy.skipped:
+            found = sum(self.elements[element.name] for element in plan.types)
+            if whole and plan.types and not found and not self.policy.skipped:
                 _warn_of_others(plan, self.first, self.others)
         for folder, bodies in self.quarantined() if whole else ():
             what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
@@ -142,7 +143,7 @@ def _warn_of_others(plan: Plan, documents: list[bytes], others: Iterable[str]) -
         calls = ", ".join(f"open(source).table({quoted(main_table(element).name)})" for element in declared)
         held = f"{names} elements, which {calls} reads"
     if declared or others:
-        nothing = " and no ".join(element.name for element in plan.selects)
+        nothing = " and no ".join(element.name for element in plan.types)
         warn_caller(f"no {nothing} was found; the source holds {held}", SourceWarning)
 
 

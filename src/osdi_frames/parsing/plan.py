@@ -141,33 +141,12 @@ class Plan:
     prefixes: tuple[str, ...]
     inspects: bool
     """Whether all values of all tables are checked, and all keys are listed."""
+    types: tuple[ElementType, ...] = ()
+    """The types that rows which are asked for are made of; others can be needed, too."""
+    named: ElementType | None = None
+    """The type of resources without a clear one."""
     blocks: Mapping[Table, Blocks] = field(default_factory=dict)
     """The blocks of which rows say whether they are carried, by table."""
-
-    @classmethod
-    def of(
-        cls,
-        columns: Mapping[Table, Iterable[str]],
-        *,
-        prefix: str | None = None,
-        inspects: bool = False,
-        blocks: Mapping[Table, Blocks] | None = None,
-    ) -> Plan:
-        """Compile the columns to parse.
-
-        Those that are resolved are replaced by what they are derived from.
-        """
-        named = {table: tuple(_parsed(table, names)) for table, names in columns.items()}
-        return cls(columns=named, prefixes=known_prefixes(prefix), inspects=inspects, blocks=blocks or {})
-
-    @property
-    def named(self) -> ElementType | None:
-        """The type of resources without a clear one.
-
-        It is that of the tables asked for, if these have one.
-        """
-        types = {table.element for table in self.columns}
-        return types.pop() if len(types) == 1 else None
 
     @cached_property
     def selects(self) -> dict[ElementType, list[Select]]:
@@ -225,16 +204,6 @@ class Plan:
                 replace(form, types=(element,), keys=(key,)) for element, key in keyed if element in types
             ]
         return [replace(form, types=types)] if types and form.kind in ("delivery", "single") else []
-
-
-def _parsed(table: Table, names: Iterable[str]) -> Iterator[Column]:
-    """Yield the columns to parse, each once.
-
-    Resolved ones are replaced by what they are derived from.
-    """
-    columns = map(table.column, dict.fromkeys(names))
-    needed = (column.derived if column.origin == "resolved" else (column.name,) for column in columns)
-    return map(table.column, dict.fromkeys(itertools.chain.from_iterable(needed)))
 
 
 def document_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:

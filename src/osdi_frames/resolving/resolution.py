@@ -124,8 +124,8 @@ class Resolution:
 
     def proves(self, element: ElementType) -> bool:
         """Return whether pulls can prove elements of a type gone, and that is asked."""
-        is_asked = self.merges and "gone_since" in self.resolved(main_table(element))
-        return is_asked and bool(gone.proving(element, self.request.pulls))
+        is_asked = self.request.pulls and self.merges and "gone_since" in self.resolved(main_table(element))
+        return bool(is_asked and gone.proving(element, self.request.pulls))
 
     def names(self, table: Table) -> list[str]:
         """Return the columns that are asked of a table."""
@@ -212,7 +212,16 @@ class Resolution:
             table = source.table
             inside = tuple(table.keys_of(people.columns_of(block), prefixes) for block in people.BLOCKS)
             blocks[table] = (*(blocks[table] if source.is_act else ()), *inside)
-        return Plan.of(self.needed, prefix=self.request.prefix, inspects=self.request.inspects, blocks=blocks)
+        asked = dict.fromkeys(table.element for table in self.asked)
+        made_of = (source.table.element for source in SOURCES if self.merges and PEOPLE in self.asked)
+        return Plan(
+            columns={table: tuple(map(table.column, names)) for table, names in self.needed.items()},
+            prefixes=prefixes,
+            inspects=self.request.inspects,
+            types=tuple(asked | dict.fromkeys(made_of)),
+            named=next(iter(asked)) if len(asked) == 1 else None,
+            blocks=blocks,
+        )
 
 
 def _parsed(table: Table, names: Iterable[str]) -> tuple[str, ...]:

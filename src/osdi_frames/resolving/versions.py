@@ -79,7 +79,7 @@ class Versions:
         self.count += len(rows)
         wanted = (ELEMENT, CARRIED, "person_id", *self.rules.ordering, *self.rules.extremes)
         columns = [name for name in dict.fromkeys(wanted) if name in rows.column_names]
-        envelope = ", ".join(name for name in ENVELOPE if name in columns)
+        envelope = ", ".join(["NULL::TIMESTAMPTZ", *(name for name in ENVELOPE if name in columns)])
         identity = " ".join(_when(names, number) for number, names in enumerate(self.rules.identities))
         notes = [f"greatest({envelope}) AS seen_at", f"{CARRIED if CARRIED in columns else 0} AS carried"]
         notes += [*self.rules.extremes]
