@@ -197,7 +197,8 @@ def collect(
     empty = ((name, schema.empty_table()) for name, schema in schemas.items())
     for name, some in itertools.chain(empty, rows):
         hidden = some if wanted.show_addresses or name == SNAPSHOTS else hide_in_rows(some, TABLES[name])
-        parts.setdefault(name, []).append(hidden if name == SNAPSHOTS else _condensed(hidden, keys))
+        ids = {"event_id"} if name == ATTENDANCES.table else set()
+        parts.setdefault(name, []).append(hidden if name == SNAPSHOTS else _condensed(hidden, keys | ids))
     return {name: frame(pa.concat_tables(parts.pop(name))) for name in [*parts]}
 
 

@@ -102,7 +102,8 @@ def _compared(tables: Tables, *, of_period: bool) -> str:
         read = f"{counted(number, 'attendance')} in this archive"
         return f"{rsvps}, of events by start_date; {read}, by created_date." if total != number else ""
     totals = events.groupby("event_id")["total_accepted"].sum().astype("int64")
-    of_event = attendances["event_id"].astype("str").value_counts().reindex(totals.index, fill_value=0)
+    of_event = attendances["event_id"].value_counts()
+    of_event = of_event.set_axis(of_event.index.astype("str")).reindex(totals.index, fill_value=0)
     both = totals.clip(upper=of_event)
     common, besides = int(both.sum()), int(of_event.sum() - both.sum())
     if common == total == number:
