@@ -236,8 +236,9 @@ class Archive(Reader):
     def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the people, one row each; see `table`.
 
-        A row says all that is known from people pages, signatures, attendances and events that embed people. Names, e-mail, phone,
-        address and languages are each from the newest version that carries them; custom fields are merged by name.
+        A row says all that is known from people pages, signatures, attendances and events that embed people. Names,
+        e-mail, phone, address and languages are each from the newest version that carries them; custom fields are
+        merged by name.
         """
         return self.table("people", columns, dedupe=dedupe)
 

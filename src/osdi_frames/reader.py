@@ -176,6 +176,7 @@ class Reader:
             for group in parse(resolution.plan, found, Observer(policy), cores=1):
                 for name, rows in resolver.collect(group):
                     tables[name].append(rows.drop_columns([ELEMENT]))
+            resolver.collected.add_late_persons(resolution, connection, alone=False)
             collected = resolver.collected.pruned(connection)
         policy.close(warn)
         return tables, collected, resolution.filtering

@@ -86,7 +86,7 @@ def graph(
     read, seen, donors, left_out = (f"{name}-{step}" for step in ("read", "seen", "donors", "left-out"))
     tasks: dict[Keys, Any] = {(read, number): (_read, parts[number], request) for number in numbers}
     tasks |= {(seen, number): (_seen, (read, number)) for number in numbers}
-    tasks[decided] = (_decided, [(seen, number) for number in numbers])
+    tasks[decided] = (_decided, request, [(seen, number) for number in numbers])
     tasks |= {(donors, number): (_donors, (read, number), number, decided) for number in numbers}
     known: list[Any] = [decided, [(donors, number) for number in numbers]]
     events: list[Keys] = []
@@ -121,14 +121,14 @@ def _seen(part: PartRows) -> Collected:
     return replace(part.collected, versions=versions)
 
 
-def _decided(parts: Sequence[Collected]) -> Decided:
+def _decided(request: Request, parts: Sequence[Collected]) -> Decided:
     """Compare the versions of all partitions."""
     starts = [0, *accumulate(part.last + 1 for part in parts)]
     for part, start in zip(parts, starts[:-1], strict=True):
         part.number_from(start)
     every = Collected.joined(parts)
     with engine() as connection:
-        return Decided(Decisions.of(every.versions, connection), every.parents, starts)
+        return Decided(Decisions.of(every.versions, Resolution(request), connection), every.parents, starts)
 
 
 def _donors(part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Table]:

@@ -15,7 +15,7 @@ from osdi_frames.parsing.plan import Blocks, Plan
 from osdi_frames.quoting import quoted
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
-from osdi_frames.resolving.people import ACTS, SOURCES
+from osdi_frames.resolving.people import ACTS, SOURCES, PersonSource
 from osdi_frames.resolving.versions import ENVELOPE, Rules
 from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import TABLES, known_prefixes, main_table
@@ -127,6 +127,22 @@ class Resolution:
         is_asked = self.request.pulls and self.merges and "gone_since" in self.resolved(main_table(element))
         return bool(is_asked and gone.proving(element, self.request.pulls))
 
+    @cached_property
+    def sources(self) -> tuple[PersonSource, ...]:
+        """The tables that hold persons, where these are needed."""
+        return SOURCES if self.person_columns else ()
+
+    @property
+    def late_sources(self) -> tuple[PersonSource, ...]:
+        """The acts of which persons are only needed to fill acts: they can wait until all are read."""
+        fills = () if PEOPLE in self.asked else self.fills
+        return tuple(source for source in self.sources if source.table in fills)
+
+    def persons_in(self, source: PersonSource, rows: pa.Table, main: pa.Table) -> pa.Table:
+        """Return the versions of persons in rows of a table, as `PersonSource.versions` does."""
+        before = len(self.blocks(source.table.element)) if source.is_act else 0
+        return source.versions(rows, main, self.person_columns, before)
+
     def names(self, table: Table) -> list[str]:
         """Return the columns that are asked of a table."""
         return [column.name for column in self.asked.get(table, ())]
@@ -157,7 +173,7 @@ class Resolution:
             needed[EVENTS] |= dict.fromkeys(("event_id", "excluded"))
         if self.request.snapshots:
             needed[EVENTS] |= dict.fromkeys(self.request.snapshots)
-        for source in SOURCES if self.person_columns else ():
+        for source in self.sources:
             needed[source.table] |= dict.fromkeys(source.columns(self.person_columns).values())
             wanted = {*people.READ_FROM, *self.person_columns}
             needed[main_table(source.table.element)] |= dict.fromkeys(
@@ -208,7 +224,7 @@ class Resolution:
             main_table(element): tuple(_carrying(element, block, prefixes) for block in self.blocks(element))
             for element in elements
         }
-        for source in SOURCES if self.person_columns else ():
+        for source in self.sources:
             table = source.table
             inside = tuple(table.keys_of(people.columns_of(block), prefixes) for block in people.BLOCKS)
             blocks[table] = (*(blocks[table] if source.is_act else ()), *inside)

@@ -95,17 +95,39 @@ class Collected:
     def _add_persons(
         self, group: GroupResult, main: Mapping[Table, pa.Table], resolution: Resolution, engine: Engine
     ) -> None:
-        sources = {source.table: source for source in people.SOURCES} if resolution.person_columns else {}
-        persons = []
-        for select, rows in group.rows:
-            if source := sources.get(select.table):
-                element = select.table.element
-                before = len(resolution.blocks(element)) if source.is_act else 0
-                persons.append(
-                    source.versions(rows, main[main_table(element)], resolution.person_columns, before)
-                )
+        persons = [
+            resolution.persons_in(source, rows, main[main_table(source.table.element)])
+            for select, rows in group.rows
+            for source in resolution.sources
+            if source.table == select.table and source not in resolution.late_sources
+        ]
         if persons:
             self.versions[PEOPLE.element].see(pa.concat_tables(persons).sort_by(ELEMENT), engine)
+
+    def add_late_persons(self, resolution: Resolution, engine: Engine, *, alone: bool = True) -> None:
+        """Keep the persons of acts that are only needed to fill acts.
+
+        Where nothing is collected elsewhere, `alone`, a person of one version completes none.
+        """
+        persons = self.versions.get(PEOPLE.element)
+        acts = [self.versions[source.table.element] for source in resolution.late_sources]
+        again = None
+        if acts and alone:
+            seen = [some["person_low"] for versions in acts for some in versions.seen]
+            again = _again([*seen, *(some["low"] for some in persons.seen)])
+        for source, versions in zip(resolution.late_sources, acts, strict=True):
+            for rows, seen in zip(versions.main.mapped, filter(len, versions.seen), strict=True):
+                chosen = rows if again is None else rows.filter(pc.is_in(seen["person_low"], again))
+                if len(chosen):
+                    persons.see(resolution.persons_in(source, chosen, chosen), engine)
+
+
+def _again(seen: Sequence[pa.ChunkedArray]) -> pa.Array:
+    """Return the values that occur more than once."""
+    values = np.sort(
+        np.concatenate([np.empty(0, np.uint64), *(some.drop_null().to_numpy() for some in seen)])
+    )
+    return pa.array(np.unique(values[1:][values[1:] == values[:-1]]), pa.uint64())
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +138,15 @@ class Decisions:
     donors: Mapping[ElementType, Donors]
 
     @classmethod
-    def of(cls, versions: Mapping[ElementType, Versions], engine: Engine) -> Decisions:
+    def of(
+        cls, versions: Mapping[ElementType, Versions], resolution: Resolution, engine: Engine
+    ) -> Decisions:
         """Compare all versions."""
-        mergers = {element: Merger.of(some.rules, some.parts(), engine) for element, some in versions.items()}
+        mergers = {
+            element: Merger.of(some.rules, some.parts(), engine)
+            for element, some in versions.items()
+            if element in resolution.identities
+        }
         fillable = {element: merger for element, merger in mergers.items() if len(merger.persons)}
         donors = {}
         for element, merger in fillable.items():
@@ -135,7 +163,7 @@ class Decisions:
         lent = {element: merger.lent for element, merger in self.mergers.items()}
         persons = [versions for donors in self.donors.values() for _, versions in donors.values()]
         if persons:
-            lent[PEOPLE.element] = np.unique(np.concatenate([lent[PEOPLE.element], *persons]))
+            lent[PEOPLE.element] = np.unique(np.concatenate([lent.get(PEOPLE.element, _NONE), *persons]))
         return lent
 
 
@@ -162,7 +190,8 @@ class Resolver:
         """
         for group in groups:
             yield from self.collect(group)
-        yield from self.resolved(Decisions.of(self.collected.versions, self.engine))
+        self.collected.add_late_persons(self.resolution, self.engine)
+        yield from self.resolved(Decisions.of(self.collected.versions, self.resolution, self.engine))
         self.resolution.filtering.refuse_unknown()
 
     def collect(self, group: GroupResult) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,18 +20,17 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 class SpilledTables:
     """Tables in reading order, in memory or on disk.
 
-    They move into a file when they are large together. The numbers of elements grow from row to row; `offset` is added
-    to them, so that parts of an archive that were read apart are numbered through.
+    They move into a file when they are large together. `offset` is added to the numbers of elements, so that parts of
+    an archive that were read apart are numbered through.
     """
 
     def __init__(self) -> None:
         self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (see `__del__`)
         self.ends = [0]
         self.offset = 0
-        self._mapped: list[pa.Table] | None = None
 
     def __del__(self) -> None:
-        self._mapped = None
+        self.__dict__.pop("_index", None)
         self.file.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -64,26 +64,39 @@ class SpilledTables:
     def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
         """Return the rows of some elements, in the order asked.
 
-        Each is there. The file is mapped, not read.
+        Each is there, and once.
         """
-        tables = self._open()
+        tables, known, rows = self._index
         wanted, places = np.unique(numbers, return_inverse=True)
-        firsts = np.array([table[ELEMENT][0].as_py() for table in tables])
-        owners = np.searchsorted(firsts, wanted, side="right") - 1
-        parts = []
+        found = rows[np.searchsorted(known, wanted)]
+        starts = np.cumsum([0, *map(len, tables)])
+        owners = np.searchsorted(starts, found, side="right") - 1
+        parts, order = [], []
         for owner in np.unique(owners):
-            inside = np.searchsorted(tables[owner][ELEMENT].to_numpy(), wanted[owners == owner])
-            parts.append(tables[owner].select(columns).take(pa.array(inside)))
+            inside = np.flatnonzero(owners == owner)
+            order.append(inside)
+            parts.append(tables[owner].select(columns).take(pa.array(found[inside] - starts[owner])))
+        places = np.argsort(np.concatenate(order))[places]
         return pa.concat_tables(parts).combine_chunks().take(pa.array(places))
 
-    def _open(self) -> list[pa.Table]:
-        if self._mapped is None:
+    @property
+    def mapped(self) -> list[pa.Table]:
+        """The tables, of which only what is used is read."""
+        return self._index[0]
+
+    @cached_property
+    def _index(self) -> tuple[list[pa.Table], np.ndarray, np.ndarray]:
+        """The tables in the memory that the file is mapped to, sorted numbers of elements, and their rows."""
+        tables = []
+        if self.ends[:-1]:
             self.file.rollover()
             self.file.flush()
             found = pa.py_buffer(mmap.mmap(self.file.fileno(), self.ends[-1], access=mmap.ACCESS_READ))
             opened = (pa.ipc.open_stream(found.slice(start)).read_all() for start in self.ends[:-1])
-            self._mapped = [self._numbered(table) for table in opened if len(table)]
-        return self._mapped
+            tables = [self._numbered(table) for table in opened if len(table)]
+        numbers = np.concatenate([np.empty(0, np.int64), *(table[ELEMENT].to_numpy() for table in tables)])
+        rows = np.argsort(numbers, kind="stable")
+        return tables, numbers[rows], rows
 
     def _numbered(self, table: pa.Table) -> pa.Table:
         if not self.offset:

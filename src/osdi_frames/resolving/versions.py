@@ -146,7 +146,8 @@ class Merger:
         mergers = []
         for part in parts:
             found, several = _compared(rules, part, engine)
-            mergers.append(cls(rules, found["kept"].to_numpy(), several, _persons(rules, found, several)))
+            persons = _persons(part, found, several) if rules.has_person else _NOTHING
+            mergers.append(cls(rules, found["kept"].to_numpy(), several, persons))
         return cls.joined(rules, mergers)
 
     @classmethod
@@ -214,9 +215,8 @@ class Merger:
 def _compared(rules: Rules, seen: pa.Table, engine: Engine) -> tuple[pa.Table, pa.Table]:
     """Return the version of each thing that is kept; and of those of several versions, the sources of blocks."""
     engine.put("seen", seen)
-    person = "".join(f", any_value({name}) AS {name}" for name in PERSON) if rules.has_person else ""
     found = engine.ask(
-        f"""SELECT high, low, arg_max({ELEMENT}, ({rules.rank}, {ORDER})) AS kept, count(*) AS versions{person}
+        f"""SELECT high, low, arg_max({ELEMENT}, ({rules.rank}, {ORDER})) AS kept, count(*) AS versions
         FROM seen GROUP BY high, low"""
     )
     columns = _sources(rules)
@@ -242,9 +242,9 @@ def _sources(rules: Rules) -> list[str]:
     return columns
 
 
-def _persons(rules: Rules, found: pa.Table, several: pa.Table) -> pa.Table:
-    if not rules.has_person:
-        return _NOTHING
-    single = found.filter(pa.array(found["versions"].to_numpy() == 1)).select(["kept", *PERSON])
+def _persons(seen: pa.Table, found: pa.Table, several: pa.Table) -> pa.Table:
+    """Return the person of each thing that has one: of things of one version, what was seen of it."""
+    kept = np.sort(found["kept"].to_numpy()[found["versions"].to_numpy() == 1])
+    single = only(seen, kept).select([ELEMENT, *PERSON]).rename_columns(["kept", *PERSON])
     every = pa.concat_tables([single, several.select(single.column_names).cast(single.schema)])
     return every.filter(every["person_high"].is_valid())
