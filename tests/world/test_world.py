@@ -1,0 +1,258 @@
+"""Whatever way its data comes, an archive says what is true of a world."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import osdi_frames as of
+from osdi_frames.errors import SourceWarning
+from tests.world import figures
+from tests.world.history import TABLES, Key, State, World
+from tests.world.truth import Row, Truth
+
+#: What identifies a row of each table.
+KEYS = {table: (f"{kind}_id",) for kind, table in TABLES.items()} | {
+    "event_people": ("event_id", "role"),
+    "signature_tags": ("signature_id", "tag"),
+    "signature_emails": ("signature_id", "position"),
+    "signature_custom_fields": ("signature_id", "name"),
+}
+
+# --- how a world is drawn ----------------------------------------------------------------------------------
+
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+WAITS = st.sampled_from([timedelta(seconds=1), HOUR, DAY, 40 * DAY])
+PEOPLE, PETITIONS, EVENTS, CAMPAIGNS = (
+    st.sampled_from([f"{letter}{number}" for number in numbers])
+    for letter, numbers in (("p", "123"), ("t", "12"), ("e", "123"), ("c", "12"))
+)
+CODES = st.none() | st.sampled_from([code for code in figures.CODES if code])
+PLACES = st.sampled_from([place for place in figures.PLACES if any(place)])
+#: The data of a person: each part is left out, empty, or has a value.
+ENTERED = st.fixed_dictionaries(
+    {},
+    optional={
+        "given_name": st.sampled_from(["Ann", "Bo"]),
+        "family_name": st.sampled_from(["Cruz", "Díaz"]),
+        "emails": st.sampled_from([["a@new.example"], [], ["b@new.example", "c@new.example"]]),
+        "phones": st.sampled_from([["15551"], [], ["15552"]]),
+        "places": st.just([]) | PLACES.map(lambda place: [(*place, f"Town of {place}")]),
+        "languages_spoken": st.sampled_from([["en"], [], ["es", "en"]]),
+        "custom_fields": st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "2", None]), min_size=1),
+    },
+)
+GROUPS = st.none() | st.sampled_from(["river", "lake"])
+CAME_FROM = {
+    "source": CODES,
+    "referrer": CODES,
+    "website": st.none() | st.sampled_from([site for site in figures.WEBSITES if site]),
+    "sponsor": GROUPS,
+    "add_tags": st.none() | st.sampled_from([["new"], [], ["new", "old"]]),
+}
+STATUSES = st.sampled_from(["accepted", "declined", "tentative", "attended", None])
+CHANGES: dict[str, Any] = {
+    "person": ENTERED,
+    "event": st.fixed_dictionaries(
+        {},
+        optional={
+            "title": st.just("Changed"),
+            "status": st.sampled_from(["cancelled", "confirmed", "tentative"]),
+            "hidden": st.booleans(),
+            "capacity": st.none() | st.sampled_from([10, 0]),
+            "place": PLACES,
+            "sponsor": GROUPS,
+            "start_date": st.sampled_from([datetime(2026, 1, 31, 9), datetime(2026, 5, 1, 20)]),  # noqa: DTZ001
+        },
+    ),
+    "attendance": st.fixed_dictionaries({"status": STATUSES}),
+    "signature": st.fixed_dictionaries({"comments": st.sampled_from(["Hear, hear", None])}),
+    "petition": st.just({"title": "Changed"}),
+    "event_campaign": st.just({"title": "Changed"}),
+}
+Draw = Callable[[Any], Any]
+
+
+def act(world: World, draw: Draw) -> str:
+    kind = draw(st.sampled_from(["signature", "attendance"]))
+    parent = draw(PETITIONS if kind == "signature" else EVENTS)
+    own = {"comments": st.none()} if kind == "signature" else {"status": STATUSES}
+    values = draw(st.fixed_dictionaries(CAME_FROM | own))
+    person, entered = draw(PEOPLE), draw(ENTERED)
+    world.act(kind, person, parent, entered, **values)
+    said = {key: value for key, value in values.items() if value is not None}
+    return f"{person} makes {kind} of {parent}, entering {entered}; {said}; {deliver(world, draw)}"
+
+
+def deliver(world: World, draw: Draw) -> str:
+    ways = st.sampled_from(["at once", "with retries", "bare", "by two webhooks", "later", "never"])
+    way = draw(ways)
+    waiting = list(world.outbox)
+    if way == "never":
+        world.outbox.pop()
+    elif way != "later":
+        again = draw(st.lists(WAITS, min_size=1, max_size=2)) if way == "with retries" else ()
+        world.deliver(bare=way == "bare", again=again)
+        if way == "by two webhooks":
+            world.deliver()
+        world.outbox = [each for each in world.outbox if each not in waiting]
+    return f"delivered {way}"
+
+
+def some_thing(world: World, draw: Draw) -> Key:
+    return draw(st.sampled_from(sorted(world.things)[::-1]))
+
+
+def change(world: World, draw: Draw) -> str:
+    kind, own_id = some_thing(world, draw)
+    values: State = draw(CHANGES[kind])
+    world.change(kind, own_id, **values)
+    return f"{own_id} becomes {values}"
+
+
+def delete(world: World, draw: Draw) -> str:
+    """Delete something, or bring it back."""
+    key = some_thing(world, draw)
+    world.deleted ^= {key}
+    world.count()
+    return f"{key[1]} is {'deleted' if key in world.deleted else 'there again'}"
+
+
+def page(world: World, draw: Draw) -> str:
+    kind = draw(st.sampled_from(["signature", "attendance", "person", "event", "petition", "event_campaign"]))
+    keys = world.listed(kind)
+    keys = draw(st.lists(st.sampled_from(keys), min_size=1, max_size=3, unique=True)) if keys else []
+    v1, form = draw(st.booleans()), draw(st.sampled_from(["page", "single", "bare page", "bare single"]))
+    hides = [part for part in ("identifiers", "referrer", "sponsor") if draw(st.integers(0, 3)) == 3]
+    if keys:
+        world.page(keys, v1=v1, form=form, hides=hides)
+    return f"{form} of {[own_id for _, own_id in keys]}{' in v1' if v1 else ''}, without {hides}"
+
+
+def pull(world: World, draw: Draw) -> str:
+    names = draw(st.sampled_from([[*TABLES.values()], ["signatures"], ["attendances"], ["people"], []]))
+    ways = ["whole", "meanwhile", "since", "campaign", "no campaign", "cut", "killed"]
+    way, v1 = draw(st.sampled_from(ways)), draw(st.booleans())
+    said: list[str] = []
+    world.pull(
+        names,
+        v1=v1,
+        campaigns={"campaign": ("c1",), "no campaign": ()}.get(way),
+        since=world.now - draw(WAITS) if way == "since" else None,
+        lacks=draw(st.sampled_from(names or ["people"])) if way == "cut" else None,
+        killed=way == "killed",
+        amid=(lambda: said.append(draw(st.sampled_from([act, change, delete]))(world, draw)))
+        if way == "meanwhile"
+        else None,
+    )
+    return f"pull ({way}) of {names}{' in v1' if v1 else ''} {said}"
+
+
+def test_delivery(world: World, draw: Draw) -> str:
+    world.test_delivery()
+    return "send test"
+
+
+test_delivery.__test__ = False  # type: ignore[attr-defined]
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Draw a history, and how its documents lie in a folder."""
+    world = World(draw(st.sampled_from(["platform", "action_network"])))
+    steps = [act, page, pull, change, act, pull, page, delete, change, test_delivery]
+    for step in draw(st.lists(st.sampled_from(steps), min_size=1, max_size=12)):
+        world.tick(draw(WAITS))
+        at = f"{world.now:%Y-%m-%d %H:%M:%S}"
+        world.history.append(f"{at} {step(world, draw)}")
+    documents = world.all_documents
+    repeats = draw(st.lists(st.sampled_from(documents), max_size=3)) if documents else []
+    world.place(lambda units: draw(st.permutations(units)), repeats)
+    return world
+
+
+# --- how it is compared ------------------------------------------------------------------------------------
+
+
+def differences(folder: Path, world: World, *, people: bool = True) -> list[str]:
+    """Return what an archive says differently: what, which column, got, expected."""
+    world.write(folder)
+    truth, archive = Truth(world, people=people), of.open(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SourceWarning)
+        frames = archive.tables([*KEYS]) if people else archive.tables([*KEYS], people=False)
+        reports = of.report(folder)
+    found = []
+    for name, keys in KEYS.items():
+        got = {tuple(row[key] for key in keys): row for row in rows_of(frames[name], folder)}
+        expected = {tuple(row[key] for key in keys): row for row in truth.tables[name]}
+        found += [f"{name}: {len(frames[name])} rows of {len(got)} things"] if len(frames[name]) > len(got) else []
+        found += compared(name, got, expected)
+    expected_reports = figures.reports(truth) if people else {}
+    if people and {*reports} != {*expected_reports}:
+        found.append(f"reports: got {[*reports]}, expected {[*expected_reports]}")
+    for name in (name for name in expected_reports if name in reports):
+        got_lines = list(zip(map(plain, reports[name].index), rows_of(reports[name]), strict=True))
+        labels = [label for label, _ in got_lines], [label for label, _ in expected_reports[name]]
+        found += compared(name, dict(got_lines), dict(expected_reports[name]), all_columns=True)
+        found += [f"{name}: order got {labels[0]}, expected {labels[1]}"] if labels[0] != labels[1] else []
+    return found
+
+
+def compared(name: str, got: dict[Any, Row], expected: dict[Any, Row], *, all_columns: bool = False) -> list[str]:
+    found = [f"{name} {key}: got a row, expected none: {got[key]}" for key in got if key not in expected]
+    for key, row in expected.items():
+        if key not in got:
+            found.append(f"{name} {key}: got no row, expected {row}")
+            continue
+        columns = dict.fromkeys([*row, *(got[key] if all_columns else ())])
+        for column in columns:
+            pair = [side.get(column, "(no column)") for side in (got[key], row)]
+            if pair[0] != pair[1]:
+                found.append(f"{name} {key} {column}: got {pair[0]!r}, expected {pair[1]!r}")
+    return found
+
+
+def rows_of(frame: pd.DataFrame, folder: Path | None = None) -> list[Row]:
+    rows = [{name: plain(value) for name, value in row.items()} for row in frame.astype(object).to_dict("records")]
+    for row in rows if folder else ():
+        if row.get("source_file"):
+            row["source_file"] = Path(row["source_file"]).relative_to(folder).as_posix()
+    return rows
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(plain, value))
+    return None if pd.isna(value) else value.to_pydatetime() if isinstance(value, pd.Timestamp) else value
+
+
+def agrees(world: World, *, people: bool = True) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        found = differences(Path(folder), world, people=people)
+    files = sorted((*place, document.text) for document in world.all_documents for place in document.places)
+    pulls = [f"{pull.folder}: {pull.started} to {pull.finished} proves {sorted(pull.proves)}" for pull in world.pulls]
+    documents = [f"{file}:{line} {text}" for file, line, text in files]
+    assert not found, "\n".join(["", *found, "", *world.history, "", *pulls, *documents])
+
+
+@settings(max_examples=25)
+@given(world=worlds(), people=st.booleans())
+def test_an_archive_says_what_is_true(world: World, people: bool) -> None:
+    agrees(world, people=people)
+
+
+@pytest.mark.long
+@settings(max_examples=2000)
+@given(world=worlds())
+def test_any_archive_says_what_is_true(world: World) -> None:
+    agrees(world)
