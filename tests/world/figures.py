@@ -14,7 +14,14 @@ Line = tuple[Any, Row]
 
 NONE = "(none)"
 #: Spellings, and what each of them means; None is no value.
-CODES = {"Facebook": "f", " facebook ": "f", "facebook": "f", "spring-mail": "s", "Spring_Mail": "s", None: None}
+CODES = {
+    "Facebook": "f",
+    " facebook ": "f",
+    "facebook": "f",
+    "spring-mail": "s",
+    "Spring_Mail": "s",
+    None: None,
+}
 WEBSITES = {
     "example.org": "example.org",
     "https://www.Example.org/petitions?page=2": "example.org",
@@ -39,20 +46,28 @@ def reports(truth: Truth) -> dict[str, list[Line]]:
     rows = {name: _counting(truth.tables[name]) for name in ("events", "signatures", "attendances")}
     campaigns, petitions = truth.tables["event_campaigns"], truth.tables["petitions"]
     made = {
-        "rsvps_by_campaign": _titled(_ranked(rows["events"], _id("event_campaign_id"), _of_events), campaigns),
+        "rsvps_by_campaign": _titled(
+            _ranked(rows["events"], _id("event_campaign_id"), _of_events), campaigns
+        ),
         "rsvps_by_region": _ranked(rows["events"], _place, _of_events),
         "rsvps_by_month": _by_month(rows["events"], "start_date", _of_events),
         "rsvps_by_pull": _growth(truth, {event["event_id"] for event in rows["events"]}),
     }
     for subject, count in ("attendances", "rsvps"), ("signatures", "signatures"):
         some, figures = rows[subject], _of_acts(count, rows[subject])
-        made |= {f"{count}_by_{key}": _ranked(some, _code(key, some), figures) for key in ("source", "referrer")}
+        made |= {
+            f"{count}_by_{key}": _ranked(some, _code(key, some), figures) for key in ("source", "referrer")
+        }
         made[f"{subject}_by_month"] = _cumulative(_by_month(some, "created_date", figures), count)
     signatures, figures = rows["signatures"], _of_acts("signatures", rows["signatures"])
     made["signatures_by_petition"] = _titled(_ranked(signatures, _id("petition_id"), figures), petitions)
     made["signatures_by_website"] = _ranked(signatures, lambda row: WEBSITES[row["website"]], figures)
     made["signatures_by_region"] = _ranked(signatures, _place, figures)
-    unmade = [] if truth.tables["attendances"] else ["rsvps_by_source", "rsvps_by_referrer", "attendances_by_month"]
+    unmade = (
+        []
+        if truth.tables["attendances"]
+        else ["rsvps_by_source", "rsvps_by_referrer", "attendances_by_month"]
+    )
     unmade += ["rsvps_by_pull"] if len(made["rsvps_by_pull"]) < 2 else []
     return {name: lines for name, lines in made.items() if name not in unmade}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -181,7 +181,9 @@ class World:
 
     # --- what is seen of it ---------------------------------------------------------------------------
 
-    def deliver(self, after: timedelta = SECOND, *, bare: bool = False, again: Iterable[timedelta] = ()) -> None:
+    def deliver(
+        self, after: timedelta = SECOND, *, bare: bool = False, again: Iterable[timedelta] = ()
+    ) -> None:
         """Send what waits as one message; `again` are the waits before its retries."""
         self.messages += 1
         key = "" if bare else f"k{self.messages}"
@@ -226,11 +228,11 @@ class World:
         v1: bool = False,
         lacks: str | None = None,
         killed: bool = False,
-        amid: Callable[[], None] | None = None,
+        amid: Mapping[str, Callable[[], None]] | None = None,
     ) -> Pull:
         """Pull collections; `lacks` names one that comes without its last rows.
 
-        `amid` happens after the first of them. A pull of another service is one of no names.
+        `amid` says what happens after a collection was read. A pull of no names is one of another service.
         """
         names = [*names]
         address = BASE[v1] if names else "https://other.example/api/v2"
@@ -240,10 +242,11 @@ class World:
         for name in _needed(names or TABLES.values(), campaigns):
             done = self._collection(pull, name, found, since, v1, cut=name == lacks, nothing=not names)
             pull.collections.append(done)
-            if amid and len(pull.collections) == 1:
-                amid()
+            (amid or {}).get(name, lambda: None)()
         if killed:
-            pull.collections = [CollectionPulled(done.name, done.path, done.since) for done in pull.collections]
+            pull.collections = [
+                CollectionPulled(done.name, done.path, done.since) for done in pull.collections
+            ]
         else:
             pull.finished = self.tick()
         if names and not killed:
@@ -299,7 +302,9 @@ class World:
             return {name: keys}, name, False
         above = PARENTS[kind]
         path = f"{TABLES[above]}/{{id}}/{'attendance' if v1 and kind == 'attendance' else name}"
-        parents = {key: None for each in (TABLES[above], f"campaign_{TABLES[above]}") for key in found.get(each, ())}
+        parents = {
+            key: None for each in (TABLES[above], f"campaign_{TABLES[above]}") for key in found.get(each, ())
+        }
         lost = any(key in self.deleted for key in parents)
         made = {}
         for key in (key for key in parents if key not in self.deleted):
@@ -315,15 +320,18 @@ class World:
         """Say what an API page shows of a thing as it is now."""
         kind, own_id = key
         state = self.things[key]
-        parts = {"act", "identifiers", "links", "referrer" if kind in PARENTS else "sponsor"} - {*hides}
+        parts = {"act", "identifiers", "links", *(["referrer"] if kind in PARENTS else [])}
         if kind == "event":
-            parts -= set() if state.get("sponsor") else {"sponsor"}
-            parts |= {"people"} if v1 else set()
+            parts |= ({"sponsor"} if state.get("sponsor") else set()) | ({"people"} if v1 else set())
             creator = self.things["person", state["creator_id"]]
-            state = state | {"creator": {key: value for key, value in creator.items() if key not in NOT_EMBEDDED}}
+            state = state | {
+                "creator": {key: value for key, value in creator.items() if key not in NOT_EMBEDDED}
+            }
         if kind == "person":
-            parts |= {part for part, keys in PERSON_PARTS.items() if any(state.get(one) is not None for one in keys)}
-        return Seen(kind, own_id, state, frozenset(parts), v1, position)
+            parts |= {
+                part for part, keys in PERSON_PARTS.items() if any(state.get(one) is not None for one in keys)
+            }
+        return Seen(kind, own_id, state, frozenset(parts - {*hides}), v1, position)
 
     def _page(self, name: str, seen: list[Seen]) -> State:
         kinds = {"event_campaigns": f"{self.prefix}:event_campaigns"}
@@ -363,7 +371,9 @@ class World:
 
     def _event(self, seen: Seen, links: State) -> State:
         state, own = seen.state, self.prefix
-        links["osdi:creator"] = links["osdi:organizer"] = {"href": address("person", state["creator_id"], {}, seen.v1)}
+        links["osdi:creator"] = links["osdi:organizer"] = {
+            "href": address("person", state["creator_id"], {}, seen.v1)
+        }
         campaign, sponsor = state["event_campaign_id"], state.get("sponsor")
         value = given(
             origin_system="Sync", title=state["title"], start_date=iso(state["start_date"])[:19] + "Z",
@@ -378,7 +388,9 @@ class World:
             names = {"origin_system": "originating_system", "title": "summary", "start_date": "start"}
             value = {names.get(key, key): one for key, one in value.items()}
             group = {"summary": sponsor, "url": group["browser_url"]}
-            creator = self._resource(Seen("person", state["creator_id"], state["creator"], frozenset({"identifiers"}), True))
+            creator = self._resource(
+                Seen("person", state["creator_id"], state["creator"], frozenset({"identifiers"}), True)
+            )
             value["_embedded"] = {"osdi:creator": creator, "osdi:organizer": creator}
         return value | ({f"{own}:sponsor": group} if "sponsor" in seen.parts else {})
 

@@ -94,10 +94,16 @@ class Truth:
         later = [pull for pull in self.world.pulls if kind in pull.proves and pull.started > last > OLDEST]
         return min((pull.finished for pull in later if pull.finished), default=None)
 
+    def _is_judged(self, seen: Seen) -> bool:
+        """Return whether what lists a thing is known: a petition that is not may be of another key (interface 2.7)."""
+        above = PARENTS.get(seen.kind)
+        return above is None or (above, seen.state[f"{above}_id"]) in self.versions
+
     # --- rows -----------------------------------------------------------------------------------------
 
     def _add(self, kind: str, own_id: str, versions: list[Sighting], *, fills: bool) -> None:
-        newest, row = versions[-1], {f"{kind}_id": own_id, "gone_since": self.gone_since(kind, versions)}
+        newest, row = versions[-1], {f"{kind}_id": own_id}
+        row["gone_since"] = self.gone_since(kind, versions) if self._is_judged(newest.seen) else None
         row |= {"fetched_at": _latest(versions, "fetched_at"), "source_file": newest.place[0]}
         row |= {"source_line": newest.place[1], "modified_date": newest.seen.state.get("modified_date")}
         row["created_date"] = newest.seen.state.get("created_date")
@@ -108,7 +114,9 @@ class Truth:
         elif kind == "event":
             self._add_event(row, versions)
         else:
-            totals = {"total_signatures": newest.seen.state.get("total_signatures")} if kind == "petition" else {}
+            totals = (
+                {"total_signatures": newest.seen.state.get("total_signatures")} if kind == "petition" else {}
+            )
             row |= {"title": newest.seen.state["title"]} | totals
         self.tables[TABLES[kind]].append(row)
 
@@ -181,11 +189,11 @@ class Truth:
     def _why_excluded(self, kind: str, row: Row) -> str | None:
         dates = row["created_date"], row["modified_date"], *(row[key] for key in REFERRER)
         own = "test" if all(one is None for one in dates) else "gone" if row["gone_since"] else None
-        if kind == "signature" or own == "test":
+        if kind == "signature":
             return own
         events = {event["event_id"]: event["excluded"] for event in self.tables["events"]}
         is_accepted = row["status"] in (None, "accepted", "attended")
-        return events.get(row["event_id"]) or own or (None if is_accepted else "unaccepted")
+        return own or (None if is_accepted else "unaccepted") or events.get(row["event_id"])
 
     def _person(self, own_id: str) -> Row:
         versions = self.persons[own_id]
