@@ -77,7 +77,7 @@ class Truth:
             self.persons.setdefault(seen.id, []).append(sighting(seen, seen.state["modified_date"]))
         elif seen.kind == "event" and "people" in seen.parts:
             creator = seen.state["creator"]
-            own = Seen("person", seen.state["creator_id"], creator, _parts(creator) | {"act"}, seen.v1)
+            own = Seen("person", seen.state["creator_id"], creator, _parts(creator) | {"act", "identifiers"}, seen.v1)
             self.persons.setdefault(own.id, []).append(sighting(own, creator["modified_date"]))
         elif seen.kind in PARENTS and (person_id := seen.state.get("person_id")):
             self.acted.setdefault(person_id, []).append(seen.state["created_date"])
