@@ -6,6 +6,8 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -75,95 +77,132 @@ CHANGES: dict[str, Any] = {
         },
     ),
     "attendance": st.fixed_dictionaries({"status": STATUSES}),
-    "signature": st.fixed_dictionaries({"comments": st.sampled_from(["Hear, hear", None])}),
+    "signature": st.fixed_dictionaries({"comments": st.sampled_from([None, "Hear, hear"])}),
     "petition": st.just({"title": "Changed"}),
     "event_campaign": st.just({"title": "Changed"}),
 }
-Draw = Callable[[Any], Any]
+WHICH = st.integers(0, 30)
 
 
-def act(world: World, draw: Draw) -> str:
-    kind = draw(st.sampled_from(["signature", "attendance"]))
-    parent = draw(PETITIONS if kind == "signature" else EVENTS)
-    own = {"comments": st.none()} if kind == "signature" else {"status": STATUSES}
-    values = draw(st.fixed_dictionaries(CAME_FROM | own))
-    person, entered = draw(PEOPLE), draw(ENTERED)
+def act(world: World, kind: str, person: str, parent: str, entered: State, values: State, way: Any) -> str:
     world.act(kind, person, parent, entered, **values)
-    said = {key: value for key, value in values.items() if value is not None}
-    return f"{person} makes {kind} of {parent}, entering {entered}; {said}; {deliver(world, draw)}"
-
-
-def deliver(world: World, draw: Draw) -> str:
-    way = draw(st.sampled_from(["at once", "with retries", "bare", "by two webhooks", "later", "never"]))
     if way == "never":
         world.outbox.pop()
     elif way != "later":
-        again = draw(st.lists(WAITS, min_size=1, max_size=2)) if way == "with retries" else ()
-        world.deliver(bare=way == "bare", again=again)
-        if way == "by two webhooks":
+        world.deliver(bare=way == "bare", again=way if isinstance(way, list) else ())
+        if way == "twice":  # by two webhooks
             world.deliver()
             world.test()
         world.outbox.clear()
-    return f"delivered {way}"
+    said = {key: value for key, value in values.items() if value is not None}
+    return f"{person} makes {kind} of {parent}, entering {entered}; {said}; delivered {way}"
 
 
-def change(world: World, draw: Draw) -> str:
-    kind, own_id = draw(st.sampled_from(sorted(world.things)))
-    values: State = draw(CHANGES[kind])
+def change(world: World, kind: str, which: int, values: State) -> str:
+    keys = sorted(key for key in world.things if key[0] == kind)
+    if not keys:
+        return "nothing"
+    kind, own_id = keys[which % len(keys)]
     world.change(kind, own_id, **values)
     return f"{own_id} becomes {values}"
 
 
-def delete(world: World, draw: Draw) -> str:
+def delete(world: World, which: int) -> str:
     """Delete something, or bring it back."""
     acts = [key for key in world.things if key[0] in PARENTS]
-    key = draw(st.sampled_from([*acts, *world.things, *acts]))
+    keys = [*acts, *(key for key in world.things if key not in acts), *acts, *acts]
+    key = keys[which % len(keys)]
     world.deleted ^= {key}
     world.count()
     return f"{key[1]} is {'deleted' if key in world.deleted else 'there again'}"
 
 
-def page(world: World, draw: Draw) -> str:
-    kind = draw(st.sampled_from(["signature", "attendance", "person", "event", "petition", "event_campaign"]))
-    keys = world.listed(kind)
-    keys = draw(st.lists(st.sampled_from(keys), min_size=1, max_size=3, unique=True)) if keys else []
-    v1, form = draw(st.booleans()), draw(st.sampled_from(["page", "single", "bare page", "bare single"]))
-    hides = [part for part in ("identifiers", "referrer", "sponsor") if draw(st.integers(0, 3)) == 3]
-    if keys:
-        world.page(keys, v1=v1, form=form, hides=hides)
+def page(world: World, kind: str, which: set[int], v1: bool, form: str, hides: list[str]) -> str:
+    listed = world.listed(kind)
+    if not listed:
+        return "nothing"
+    keys = [*dict.fromkeys(listed[number % len(listed)] for number in which)]
+    world.page(keys, v1=v1, form=form, hides=hides)
     return f"{form} of {[own_id for _, own_id in keys]}{' in v1' if v1 else ''}, without {hides}"
 
 
-def pull(world: World, draw: Draw) -> str:
-    every = [*TABLES.values()]
-    names = draw(st.sampled_from([every, every, every, ["signatures"], ["attendances"], ["people"], []]))
-    ways = ["whole", "meanwhile", "whole", "since", "campaign", "no campaign", "cut", "killed"]
-    way, v1 = draw(st.sampled_from(ways)), draw(st.booleans())
+def pull(world: World, names: list[str], way: str, v1: bool, ago: timedelta, lacks: str, amid: Any) -> str:
     said: list[str] = []
-    happens = draw(st.sampled_from([act, delete, change])) if way == "meanwhile" else None
-    read = draw(st.sampled_from(["events", "petitions", "signatures", "attendances"]))
+    read, step = amid
     world.pull(
         names,
         v1=v1,
         campaigns={"campaign": ("c1",), "no campaign": ()}.get(way),
-        since=world.now - draw(WAITS) if way == "since" else None,
-        lacks=draw(st.sampled_from(names or ["people"])) if way == "cut" else None,
+        since=world.now - ago if way == "since" else None,
+        lacks=lacks if way == "cut" else None,
         killed=way == "killed",
-        amid=happens and {read: lambda: said.append(f"; after {read}: {happens(world, draw)}")},
+        amid={read: lambda: said.append(f"; after {read}: {step(world)}")} if way == "meanwhile" else {},
     )
-    return f"pull ({way}) of {names}{' in v1' if v1 else ''}{''.join(said)}"
+    return f"pull ({way}{f', {lacks}' if way == 'cut' else ''}) of {names}{' in v1' if v1 else ''}{''.join(said)}"
+
+
+def step(function: Callable[..., str], **drawn: Any) -> st.SearchStrategy[Callable[[World], str]]:
+    return st.builds(partial, st.just(function), **drawn)
+
+
+WAYS = st.sampled_from(["at once", "later", "bare", "twice", "never"]) | st.lists(
+    WAITS, min_size=1, max_size=2
+)
+SIGN = step(
+    act,
+    kind=st.just("signature"),
+    person=PEOPLE,
+    parent=PETITIONS,
+    entered=ENTERED,
+    values=st.fixed_dictionaries(CAME_FROM),
+    way=WAYS,
+)
+RSVP = step(
+    act,
+    kind=st.just("attendance"),
+    person=PEOPLE,
+    parent=EVENTS,
+    entered=ENTERED,
+    values=st.fixed_dictionaries(CAME_FROM | {"status": STATUSES}),
+    way=WAYS,
+)
+CHANGE = st.one_of(
+    step(change, kind=st.just(kind), which=WHICH, values=values) for kind, values in CHANGES.items()
+)
+DELETE = step(delete, which=WHICH)
+PAGE = step(
+    page,
+    kind=st.sampled_from([*TABLES]),
+    which=st.sets(WHICH, min_size=1, max_size=3),
+    v1=st.booleans(),
+    form=st.sampled_from(["page", "single", "bare page", "bare single"]),
+    hides=st.lists(st.sampled_from(["identifiers", "referrer", "sponsor"]), max_size=1),
+)
+EVERY = [*TABLES.values()]
+
+
+def pulls(names: Any, *ways: str) -> st.SearchStrategy[Callable[[World], str]]:
+    amid = st.tuples(st.sampled_from(EVERY), SIGN | RSVP | DELETE)
+    drawn = {"v1": st.booleans(), "ago": WAITS, "lacks": st.sampled_from(EVERY), "amid": amid}
+    return step(pull, names=names, way=st.sampled_from(ways), **drawn)
+
+
+FULL = pulls(st.just(EVERY), "whole", "meanwhile")
+OTHER = pulls(
+    st.sampled_from([EVERY, ["signatures"], ["attendances"], ["people"], []]),
+    *("since", "whole", "campaign", "no campaign", "cut", "killed"),
+)
+STEP = st.tuples(WAITS, st.one_of(SIGN, RSVP, FULL, PAGE, DELETE, CHANGE, OTHER))
+STEPS = st.lists(st.lists(STEP, min_size=1, max_size=6), max_size=8)
 
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
     """Draw a history, and how its documents lie in a folder."""
     world = World(draw(st.sampled_from(["platform", "action_network"])))
-    steps = [None, act, pull, page, change, act, delete, pull, change, page, act, delete]
-    for step in draw(st.lists(st.sampled_from(steps), min_size=10, max_size=20)):
-        if step:  # None, so that an example of few steps is a simple one
-            world.tick(draw(WAITS))
-            at = f"{world.now:%Y-%m-%d %H:%M:%S}"
-            world.history.append(f"{at} {step(world, draw)}")
+    for wait, happens in chain.from_iterable(draw(STEPS)):
+        at = world.tick(wait)
+        world.history.append(f"{at:%Y-%m-%d %H:%M:%S} {happens(world)}")
     documents = world.all_documents
     repeats = draw(st.lists(st.sampled_from(documents), max_size=3)) if documents else []
     world.place(lambda units: draw(st.permutations(units)), repeats)
