@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -32,56 +30,48 @@ KEYS = {table: (f"{kind}_id",) for kind, table in TABLES.items()} | {
 
 # --- how a world is drawn ----------------------------------------------------------------------------------
 
-DAY, HOUR = timedelta(days=1), timedelta(hours=1)
-WAITS = st.sampled_from([timedelta(seconds=1), HOUR, DAY, 40 * DAY])
+WAITS = st.sampled_from([timedelta(seconds=1), timedelta(hours=1), timedelta(days=1), timedelta(days=40)])
 #: Few people act on few things, so that much happens to each.
 PEOPLE, PETITIONS, EVENTS = (st.sampled_from(ids.split()) for ids in ("p1 p1 p2", "t1 t1 t2", "e1 e1 e2 e3"))
-CODES = st.none() | st.sampled_from([code for code in figures.CODES if code])
 PLACES = st.sampled_from([place for place in figures.PLACES if any(place)])
 #: The data of a person: each part is left out, empty, or has a value.
-ENTERED = st.fixed_dictionaries(
-    {},
-    optional={
-        "given_name": st.sampled_from(["Ann", "Bo"]),
-        "family_name": st.sampled_from(["Cruz", "Díaz"]),
-        "emails": st.sampled_from([["a@new.example"], [], ["b@new.example", "c@new.example"]]),
-        "phones": st.sampled_from([["15551"], [], ["15552"]]),
-        "places": st.just([]) | PLACES.map(lambda place: [(*place, f"Town of {place}")]),
-        "languages_spoken": st.sampled_from([["en"], [], ["es", "en"]]),
-        "custom_fields": st.dictionaries(
-            st.sampled_from("ab"), st.sampled_from(["1", "2", None]), min_size=1
-        ),
-    },
+DATA = {
+    "given_name": st.sampled_from(["Ann", "Bo"]),
+    "family_name": st.sampled_from(["Cruz", "Díaz"]),
+    "emails": st.sampled_from([["a@new.example"], [], ["b@new.example", "c@new.example"]]),
+    "phones": st.sampled_from([["15551"], [], ["15552"]]),
+    "places": st.just([]) | PLACES.map(lambda place: [(*place, f"Town of {place}")]),
+    "languages_spoken": st.sampled_from([["en"], [], ["es", "en"]]),
+    "custom_fields": st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "2", None]), min_size=1),
+}
+ENTERED = st.fixed_dictionaries({}, optional=DATA)
+GROUPS, CODES, STATUSES = map(
+    st.sampled_from,
+    ([None, "river", "lake"], [*figures.CODES], ["accepted", "declined", "tentative", "attended", None]),
 )
-GROUPS = st.none() | st.sampled_from(["river", "lake"])
 CAME_FROM = {
     "source": CODES,
     "referrer": CODES,
-    "website": st.none() | st.sampled_from([site for site in figures.WEBSITES if site]),
+    "website": st.sampled_from([*figures.WEBSITES]),
     "sponsor": GROUPS,
-    "add_tags": st.none() | st.sampled_from([["new"], [], ["new", "old"]]),
 }
-STATUSES = st.sampled_from(["accepted", "declined", "tentative", "attended", None])
+CAME_FROM |= {"add_tags": st.sampled_from([None, ["new"], [], ["new", "old"]])}
+EVENT = {
+    "status": st.sampled_from(["confirmed", "cancelled", "tentative"]),
+    "hidden": st.booleans(),
+    "capacity": st.sampled_from([None, 10, 0]),
+    "place": PLACES,
+    "sponsor": GROUPS,
+    "start_date": st.sampled_from([datetime(2026, 1, 31, 9), datetime(2026, 5, 1, 20)]),  # noqa: DTZ001
+}
 CHANGES: dict[str, Any] = {
     "person": ENTERED,
-    "event": st.fixed_dictionaries(
-        {},
-        optional={
-            "title": st.just("Changed"),
-            "status": st.sampled_from(["cancelled", "confirmed", "tentative"]),
-            "hidden": st.booleans(),
-            "capacity": st.none() | st.sampled_from([10, 0]),
-            "place": PLACES,
-            "sponsor": GROUPS,
-            "start_date": st.sampled_from([datetime(2026, 1, 31, 9), datetime(2026, 5, 1, 20)]),  # noqa: DTZ001
-        },
-    ),
+    "event": st.fixed_dictionaries({}, optional=EVENT),
     "attendance": st.fixed_dictionaries({"status": STATUSES}),
-    "signature": st.fixed_dictionaries({"comments": st.sampled_from([None, "Hear, hear"])}),
+    "signature": st.just({"comments": "Hear, hear"}),
     "petition": st.just({"title": "Changed"}),
     "event_campaign": st.just({"title": "Changed"}),
 }
-WHICH = st.integers(0, 30)
 
 
 def act(world: World, kind: str, person: str, parent: str, entered: State, values: State, way: Any) -> str:
@@ -99,18 +89,16 @@ def act(world: World, kind: str, person: str, parent: str, entered: State, value
 
 
 def change(world: World, kind: str, which: int, values: State) -> str:
-    keys = sorted(key for key in world.things if key[0] == kind)
-    if not keys:
-        return "nothing"
-    kind, own_id = keys[which % len(keys)]
-    world.change(kind, own_id, **values)
-    return f"{own_id} becomes {values}"
+    keys = [key for key in world.things if key[0] == kind]
+    for key in keys[which % len(keys) :][:1] if keys else ():
+        world.change(*key, **values)
+    return f"{kind} {which} becomes {values}"
 
 
 def delete(world: World, which: int) -> str:
-    """Delete something, or bring it back."""
+    """Delete something, acts above all, or bring it back."""
     acts = [key for key in world.things if key[0] in PARENTS]
-    keys = [*acts, *(key for key in world.things if key not in acts), *acts, *acts]
+    keys = [*acts, *world.things, *acts, *acts]
     key = keys[which % len(keys)]
     world.deleted ^= {key}
     world.count()
@@ -119,90 +107,56 @@ def delete(world: World, which: int) -> str:
 
 def page(world: World, kind: str, which: set[int], v1: bool, form: str, hides: list[str]) -> str:
     listed = world.listed(kind)
-    if not listed:
-        return "nothing"
-    keys = [*dict.fromkeys(listed[number % len(listed)] for number in which)]
-    world.page(keys, v1=v1, form=form, hides=hides)
+    keys = [*dict.fromkeys(listed[number % len(listed)] for number in which if listed)]
+    if keys:
+        world.page(keys, v1=v1, form=form, hides=hides)
     return f"{form} of {[own_id for _, own_id in keys]}{' in v1' if v1 else ''}, without {hides}"
 
 
-def pull(world: World, names: list[str], way: str, v1: bool, ago: timedelta, lacks: str, amid: Any) -> str:
-    said: list[str] = []
-    read, step = amid
+def pull(world: World, names: list[str], way: str, v1: bool, ago: timedelta, read: str, amid: Any) -> str:
+    """Pull; after the collection `read` was read something happens, or that one is cut short."""
+    said = [f"pull ({way} {read}) of {names}{' in v1' if v1 else ''}"]
     world.pull(
         names,
         v1=v1,
-        campaigns={"campaign": ("c1",), "no campaign": ()}.get(way),
+        campaigns={"one campaign": ("c1",), "no campaign": ()}.get(way),
         since=world.now - ago if way == "since" else None,
-        lacks=lacks if way == "cut" else None,
+        lacks=read if way == "lacking" else None,
         killed=way == "killed",
-        amid={read: lambda: said.append(f"; after {read}: {step(world)}")} if way == "meanwhile" else {},
+        amid={read: lambda: said.append(amid[0](world, *amid[1:]))} if way == "meanwhile" else {},
     )
-    return f"pull ({way}{f', {lacks}' if way == 'cut' else ''}) of {names}{' in v1' if v1 else ''}{''.join(said)}"
+    return "; then ".join(said)
 
 
-def step(function: Callable[..., str], **drawn: Any) -> st.SearchStrategy[Callable[[World], str]]:
-    return st.builds(partial, st.just(function), **drawn)
-
-
+ACTED = ENTERED, st.fixed_dictionaries(CAME_FROM | {"status": STATUSES})
 WAYS = st.sampled_from(["at once", "later", "bare", "twice", "never"]) | st.lists(
     WAITS, min_size=1, max_size=2
 )
-SIGN = step(
-    act,
-    kind=st.just("signature"),
-    person=PEOPLE,
-    parent=PETITIONS,
-    entered=ENTERED,
-    values=st.fixed_dictionaries(CAME_FROM),
-    way=WAYS,
+SIGN = st.tuples(st.just(act), st.just("signature"), PEOPLE, PETITIONS, *ACTED, WAYS)
+RSVP = st.tuples(st.just(act), st.just("attendance"), PEOPLE, EVENTS, *ACTED, WAYS)
+WHICH, KINDS, EVERY = st.integers(0, 30), st.sampled_from([*TABLES]), [*TABLES.values()]
+CHANGE = st.one_of(st.tuples(st.just(change), st.just(kind), WHICH, some) for kind, some in CHANGES.items())
+DELETE = st.tuples(st.just(delete), WHICH)
+FORMS = st.sampled_from(["page", "single", "bare page", "bare single"])
+HIDDEN = st.lists(st.sampled_from(["identifiers", "referrer", "sponsor"]), max_size=1)
+PAGE = st.tuples(st.just(page), KINDS, st.sets(WHICH, min_size=1, max_size=3), st.booleans(), FORMS, HIDDEN)
+PULLED = st.booleans(), WAITS, st.sampled_from(EVERY), SIGN | RSVP | DELETE
+FULL = st.tuples(st.just(pull), st.just(EVERY), st.sampled_from(["whole", "meanwhile"]), *PULLED)
+PARTS = st.sampled_from([EVERY, ["signatures"], ["attendances"], ["people"], []])
+OTHERS = st.sampled_from(["whole", "since", "one campaign", "no campaign", "lacking", "killed"])
+PART = st.tuples(st.just(pull), PARTS, OTHERS, *PULLED)
+STEPS = st.lists(
+    st.tuples(WAITS, st.one_of(SIGN, RSVP, FULL, PAGE, DELETE, CHANGE, PART)), min_size=1, max_size=6
 )
-RSVP = step(
-    act,
-    kind=st.just("attendance"),
-    person=PEOPLE,
-    parent=EVENTS,
-    entered=ENTERED,
-    values=st.fixed_dictionaries(CAME_FROM | {"status": STATUSES}),
-    way=WAYS,
-)
-CHANGE = st.one_of(
-    step(change, kind=st.just(kind), which=WHICH, values=values) for kind, values in CHANGES.items()
-)
-DELETE = step(delete, which=WHICH)
-PAGE = step(
-    page,
-    kind=st.sampled_from([*TABLES]),
-    which=st.sets(WHICH, min_size=1, max_size=3),
-    v1=st.booleans(),
-    form=st.sampled_from(["page", "single", "bare page", "bare single"]),
-    hides=st.lists(st.sampled_from(["identifiers", "referrer", "sponsor"]), max_size=1),
-)
-EVERY = [*TABLES.values()]
-
-
-def pulls(names: Any, *ways: str) -> st.SearchStrategy[Callable[[World], str]]:
-    amid = st.tuples(st.sampled_from(EVERY), SIGN | RSVP | DELETE)
-    drawn = {"v1": st.booleans(), "ago": WAITS, "lacks": st.sampled_from(EVERY), "amid": amid}
-    return step(pull, names=names, way=st.sampled_from(ways), **drawn)
-
-
-FULL = pulls(st.just(EVERY), "whole", "meanwhile")
-OTHER = pulls(
-    st.sampled_from([EVERY, ["signatures"], ["attendances"], ["people"], []]),
-    *("since", "whole", "campaign", "no campaign", "cut", "killed"),
-)
-STEP = st.tuples(WAITS, st.one_of(SIGN, RSVP, FULL, PAGE, DELETE, CHANGE, OTHER))
-STEPS = st.lists(st.lists(STEP, min_size=1, max_size=6), max_size=8)
 
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
     """Draw a history, and how its documents lie in a folder."""
     world = World(draw(st.sampled_from(["platform", "action_network"])))
-    for wait, happens in chain.from_iterable(draw(STEPS)):
+    for wait, (happens, *drawn) in chain.from_iterable(draw(st.lists(STEPS, max_size=8))):
         at = world.tick(wait)
-        world.history.append(f"{at:%Y-%m-%d %H:%M:%S} {happens(world)}")
+        world.history.append(f"{at:%Y-%m-%d %H:%M:%S} {happens(world, *drawn)}")
     documents = world.all_documents
     repeats = draw(st.lists(st.sampled_from(documents), max_size=3)) if documents else []
     world.place(lambda units: draw(st.permutations(units)), repeats)
