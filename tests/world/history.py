@@ -350,12 +350,14 @@ class World:
             identifiers=[f"{self.prefix}:{seen.id}"] if "identifiers" in seen.parts else None,
             **{"created_at" if v1 else "created_date": iso(state.get("created_date"))},
             **{"modified_at" if v1 else "modified_date": iso(state.get("modified_date"))},
-            _links={"self": {"href": seen.address}},
         )
+        links = {"self": {"href": seen.address}}
         if kind == "person":
-            return value | self._person(state, language="en")
-        write = self._event if kind == "event" else self._act if kind in PARENTS else self._titled
-        return value | write(seen, value["_links"])
+            value |= self._person(state, language="en")
+        else:
+            write = self._event if kind == "event" else self._act if kind in PARENTS else self._titled
+            value |= write(seen, links)
+        return value | ({"_links": links} if "links" in seen.parts else {})
 
     def _titled(self, seen: Seen, _: State) -> State:
         return given(title=seen.state["title"], total_signatures=seen.state.get("total_signatures"))
@@ -365,7 +367,7 @@ class World:
         for kind in (PARENTS[seen.kind], "person"):
             if own_id := state.get(f"{kind}_id"):
                 links[f"osdi:{kind}"] = {"href": seen.of(kind, own_id)}
-                value |= {f"{own}:{kind}_id": own_id} if is_page else {}
+                value |= {f"{own}:{kind}_id": own_id} if is_page and "links" in seen.parts else {}
         if "referrer" in seen.parts:  # the API writes what stands for no value
             absent = {"source": "none", "website": "api"} if is_page else {}
             value[f"{own}:referrer_data"] = absent | given(**{key: state.get(key) for key in REFERRER})
@@ -388,7 +390,9 @@ class World:
             value[f"{own}:sponsor"] = {names[0]: group, names[2]: f"https://{group}.example"}
         if not seen.v1:
             return value | given(capacity=state.get("capacity"), **{f"{own}:hidden": state.get("hidden")})
-        creator = self._resource(Seen("person", "p3", state["creator"], frozenset({"identifiers"}), v1=True))
+        creator = self._resource(
+            Seen("person", "p3", state["creator"], frozenset({"identifiers", "links"}), v1=True)
+        )
         return value | {"_embedded": {"osdi:creator": creator, "osdi:organizer": creator}}
 
     def _person(self, state: State, language: str | None = None) -> State:

@@ -108,6 +108,8 @@ def delete(world: World, which: int) -> str:
 def page(world: World, kind: str, which: set[int], v1: bool, form: str, hides: list[str]) -> str:
     listed = world.listed(kind)
     keys = [*dict.fromkeys(listed[number % len(listed)] for number in which if listed)]
+    if kind == "person" or v1 or "single" in form:  # what it is, is seen by its address
+        hides = [part for part in hides if part != "links"]
     if keys:
         world.page(keys, v1=v1, form=form, hides=hides)
     return f"{form} of {[own_id for _, own_id in keys]}{' in v1' if v1 else ''}, without {hides}"
@@ -138,7 +140,7 @@ WHICH, KINDS, EVERY = st.integers(0, 30), st.sampled_from([*TABLES]), [*TABLES.v
 CHANGE = st.one_of(st.tuples(st.just(change), st.just(kind), WHICH, some) for kind, some in CHANGES.items())
 DELETE = st.tuples(st.just(delete), WHICH)
 FORMS = st.sampled_from(["page", "single", "bare page", "bare single"])
-HIDDEN = st.lists(st.sampled_from(["identifiers", "referrer", "sponsor"]), max_size=1)
+HIDDEN = st.lists(st.sampled_from(["identifiers", "referrer", "sponsor", "links"]), max_size=1)
 PAGE = st.tuples(st.just(page), KINDS, st.sets(WHICH, min_size=1, max_size=3), st.booleans(), FORMS, HIDDEN)
 PULLED = st.booleans(), WAITS, st.sampled_from(EVERY), SIGN | RSVP | DELETE
 FULL = st.tuples(st.just(pull), st.just(EVERY), st.sampled_from(["whole", "meanwhile"]), *PULLED)

@@ -24,6 +24,7 @@ FILLED = {
     "location": LOCATION,
 }
 DATES = ("created_date", "modified_date")
+NOTHING = Seen("", "", {}, frozenset())
 
 
 class Version(NamedTuple):
@@ -68,7 +69,8 @@ class Truth:
     def _note(self, seen: Seen, document: Document, place: tuple[str, int]) -> None:
         """Note a thing, and the persons that it shows."""
         self.versions.setdefault((seen.kind, seen.id), []).append(Version.of(seen, document, place))
-        person_id, state, parts = seen.state.get("person_id"), seen.state.get("person"), {"entered"}
+        person_id = seen.state.get("person_id") if "links" in seen.parts else None
+        state, parts = seen.state.get("person"), {"entered"}
         if person_id:
             self.acted.setdefault(person_id, []).append(seen.state["created_date"])
         if seen.kind == "event":
@@ -79,64 +81,56 @@ class Truth:
             )
             self._note(shown, document, place)
 
-    def _newest(self, key: Key, part: str) -> Row | None:
-        """Return the state that shows a part last."""
-        shown = [version.seen.state for version in self.versions.get(key, ()) if part in version.seen.parts]
-        return shown[-1] if shown else None
+    def _last(self, key: Key, part: str) -> Seen:
+        """Return what shows a part last; nothing, where nothing does."""
+        shown = [version.seen for version in self.versions.get(key, ()) if part in version.seen.parts]
+        return shown[-1] if shown else NOTHING
 
-    def _known(self, key: Key, newest: Version | None) -> Row:
+    def _known(self, key: Key, newest: Version | None, linked: Seen) -> Row:
         """Return what rows of all kinds have."""
         versions = self.versions.get(key, [])
-        row: Row = {f"{key[0]}_id": key[1], "gone_since": self._gone_since(key[0], versions)}
+        row: Row = {f"{key[0]}_id": key[1], "gone_since": self._gone_since(key[0], versions, linked)}
         for stamp in ("received_at", "fetched_at") if key[0] in (*PARENTS, "person") else ("fetched_at",):
             times = [each.stamp for each in versions if each.document.at and each.document.stamp == stamp]
             row[stamp] = max(times, default=None)
-        place, seen = (newest.place, newest.seen) if newest else ((None, None), None)
+        place, seen = (newest.place, newest.seen) if newest else ((None, None), NOTHING)
         row |= dict(zip(("source_file", "source_line"), place, strict=True))
-        row |= {name: seen and seen.state.get(name) for name in DATES}
-        has_own = seen and "identifiers" in seen.parts
-        return row | {
-            "identifiers": [f"{self.world.prefix}:{key[1]}"] if has_own else None,
-            "self_url": seen and seen.address,
-        }
+        row |= {name: seen.state.get(name) for name in DATES}
+        row["identifiers"] = [f"{self.world.prefix}:{key[1]}"] if "identifiers" in seen.parts else None
+        return row | {"self_url": (linked.kind and linked.address) or None}
 
-    def _gone_since(self, kind: str, versions: list[Version]) -> datetime | None:
+    def _gone_since(self, kind: str, versions: list[Version], linked: Seen) -> datetime | None:
         """Return the end of the first pull that proves a thing gone.
 
-        What belongs to a petition or event that nothing shows may be listed for other keys (interface 2.7).
+        What has no address, or belongs to a petition or event that nothing shows (interface 2.7), is not judged.
         """
         above, last = PARENTS.get(kind), max((version.stamp for version in versions), default=OLDEST)
-        if above and (above, versions[-1].seen.state[f"{above}_id"]) not in self.versions:
+        if not linked.kind or (above and (above, linked.state[f"{above}_id"]) not in self.versions):
             return None
         pulls = [pull for pull in self.world.pulls if kind in pull.proves and pull.started > last > OLDEST]
         return min((pull.finished for pull in pulls if pull.finished), default=None)
 
     # --- rows -----------------------------------------------------------------------------------------
 
-    def _row(self, kind: str, own_id: str) -> Row:
-        newest = self.versions[kind, own_id][-1]
-        row = self._known((kind, own_id), newest)
-        if kind in PARENTS:
-            return self._act(row, (kind, own_id), newest.seen)
-        if kind == "event":
-            return self._event(row, newest.seen)
-        total = {"total_signatures": newest.seen.state["total_signatures"]} if kind == "petition" else {}
-        return row | {"title": newest.seen.state["title"]} | total
+    def _row(self, *key: str) -> Row:
+        newest, linked = self.versions[key][-1], self._last(key, "links")
+        row = self._known(key, newest, linked)
+        if key[0] in ("event", *PARENTS):
+            return (self._event if key[0] == "event" else self._act)(row, key, newest.seen, linked)
+        totals = {"total_signatures": newest.seen.state["total_signatures"]} if key[0] == "petition" else {}
+        return row | {"title": newest.seen.state["title"]} | totals
 
-    def _event(self, row: Row, seen: Seen) -> Row:
-        state, key = seen.state, ("event", row["event_id"])
-        place, group = state.get("place") or (None, None), (self._newest(key, "sponsor") or {}).get("sponsor")
-        row |= {
-            name: state.get(name) for name in ("title", "start_date", "total_accepted", "event_campaign_id")
-        }
+    def _event(self, row: Row, key: Key, seen: Seen, linked: Seen) -> Row:
+        state, people = seen.state, self._last(key, "people")
+        for name in "title", "start_date", "total_accepted", "event_campaign_id", "status":
+            row[name] = state.get(name)
         row |= {name: None if seen.v1 else state.get(name) for name in ("capacity", "hidden")}
-        row |= {"status": state.get("status"), **dict(zip(LOCATION, place, strict=False))}
-        row |= {"creator_id": "p3", "organizer_id": "p3"}
-        row |= {"sponsor_title": group, "sponsor_url": group and f"https://{group}.example"}
-        cancelled = "cancelled" if row["status"] == "cancelled" else "hidden" if row["hidden"] else None
-        shown = [version.seen for version in self.versions[key] if "people" in version.seen.parts]
-        for role in ("creator", "organizer") if shown else ():
-            creator = shown[-1].state["creator"]
+        row |= dict(zip(LOCATION, state.get("place") or (None, None), strict=False))
+        row |= dict.fromkeys(("creator_id", "organizer_id"), "p3" if linked.kind else None) | self._sponsor(
+            key
+        )
+        for role in ("creator", "organizer") if people.kind else ():
+            creator = people.state["creator"]
             person = {
                 name: value for name, value in _columns(creator).items() if not name.startswith("phone")
             }
@@ -144,40 +138,37 @@ class Truth:
                 "event_id": key[1],
                 "role": role,
                 "person_id": "p3",
-                "self_url": shown[-1].of("person", "p3"),
+                "self_url": people.of("person", "p3"),
             }
             person |= {"location_language": "en" if creator.get("places") else None}
             self.tables["event_people"].append(person | {name: creator[name] for name in DATES})
+        cancelled = "cancelled" if row["status"] == "cancelled" else "hidden" if row["hidden"] else None
         return row | {"excluded": "gone" if row["gone_since"] else cancelled}
 
-    def _act(self, row: Row, key: Key, seen: Seen) -> Row:
-        kind, state, above = key[0], seen.state, PARENTS[key[0]]
-        person = (self._newest(key, "person") or {}).get("person", {})
-        tags = (self._newest(key, "tags") or {}).get("add_tags")
-        referrer, group = (
-            self._newest(key, "referrer") or {},
-            (self._newest(key, "sponsor") or {}).get("sponsor"),
+    def _act(self, row: Row, key: Key, seen: Seen, linked: Seen) -> Row:
+        kind, above = key[0], PARENTS[key[0]]
+        person, tags = (
+            self._last(key, "person").state.get("person", {}),
+            self._last(key, "tags").state.get("add_tags"),
         )
         deliveries = [each.seen for each in self.versions[key] if each.seen.message is not None]
-        message = deliveries[-1] if deliveries else seen
-        row |= {"idempotency_key": message.message or None, "element": message.position}
-        names = f"{above}_id", "person_id", "comments" if kind == "signature" else "status"
-        row |= {name: state.get(name) for name in names} | {name: referrer.get(name) for name in REFERRER}
+        message, own = deliveries[-1] if deliveries else seen, "comments" if kind == "signature" else "status"
         row |= {
-            "person_url": seen.of("person", row["person_id"]),
-            f"{above}_url": seen.of(above, row[f"{above}_id"]),
+            "idempotency_key": message.message or None,
+            "element": message.position,
+            own: seen.state.get(own),
         }
-        row |= {"sponsor_title": group, "sponsor_url": group and f"https://{group}.example", "add_tags": tags}
-        row |= _columns(person) | {f"person_{name}": person.get(name) for name in DATES}
-        row |= {
-            "languages_spoken": person.get("languages_spoken"),
-            "custom_fields": _json(person.get("custom_fields")),
-        }
+        for name in above, "person":
+            row[f"{name}_id"] = linked.state.get(f"{name}_id")
+            row[f"{name}_url"] = linked.of(name, row[f"{name}_id"])
+        row |= {name: self._last(key, "referrer").state.get(name) for name in REFERRER} | self._sponsor(key)
+        row |= _columns(person) | {f"person_{name}": person.get(name) for name in DATES} | {"add_tags": tags}
+        emails, fields = person.get("emails") or [], person.get("custom_fields") or {}
+        row |= {"languages_spoken": person.get("languages_spoken"), "custom_fields": _json(fields)}
         row["person_filled"] = self._fill(row, holding(person)) or None
         row["excluded"] = self._why_excluded(row)
-        keys = {name: row[name] for name in ("idempotency_key", "element", f"{kind}_id")}
-        emails, fields = person.get("emails") or [], person.get("custom_fields") or {}
         if kind == "signature":
+            keys = {name: row[name] for name in ("idempotency_key", "element", "signature_id")}
             self.tables["signature_tags"] += [keys | {"tag": tag} for tag in tags or ()]
             self.tables["signature_custom_fields"] += [
                 keys | {"name": name, "value": fields[name]} for name in fields
@@ -187,6 +178,10 @@ class Truth:
             ]
             self.tables["signature_emails"] += [keys | entry for entry in entries]
         return row
+
+    def _sponsor(self, key: Key) -> Row:
+        group = self._last(key, "sponsor").state.get("sponsor")
+        return {"sponsor_title": group, "sponsor_url": group and f"https://{group}.example"}
 
     def _fill(self, row: Row, own: Iterable[str]) -> list[str]:
         """Take from people what an act lacks; return what was taken."""
@@ -211,17 +206,17 @@ class Truth:
         key = "person", own_id
         versions = self.versions.get(key, [])
         own = [version for version in versions if "entered" not in version.seen.parts] or versions
-        row = self._known(key, own[-1] if own else None)
+        row = self._known(key, own[-1] if own else None, own[-1].seen if own else NOTHING)
         dates = [version.seen.state[name] for version in versions for name in DATES] + self.acted.get(
             own_id, []
         )
         row |= {"first_seen": min(dates), "last_seen": max(dates)}
-        newest = {part: self._newest(key, part) or {} for part in PERSON}
-        person = {name: newest[part].get(name) for part, names in PERSON.items() for name in names}
+        newest = {part: self._last(key, part) for part in PERSON}
+        person = {name: newest[part].state.get(name) for part, names in PERSON.items() for name in names}
         row |= _columns(person)
         # The address that somebody entered has no language.
-        located = [version.seen.parts for version in versions if "location" in version.seen.parts]
-        row["location_language"] = "en" if person["places"] and "entered" not in located[-1] else None
+        has_language = person["places"] and "entered" not in newest["location"].parts
+        row["location_language"] = "en" if has_language else None
         fields: Row = {}
         for version in versions:
             fields |= version.seen.state.get("custom_fields") or {}
