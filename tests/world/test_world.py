@@ -144,9 +144,10 @@ HIDDEN = st.lists(st.sampled_from(["identifiers", "referrer", "sponsor", "links"
 PAGE = st.tuples(st.just(page), KINDS, st.sets(WHICH, min_size=1, max_size=3), st.booleans(), FORMS, HIDDEN)
 PULLED = st.booleans(), WAITS, st.sampled_from(EVERY), SIGN | RSVP | DELETE
 FULL = st.tuples(st.just(pull), st.just(EVERY), st.sampled_from(["whole", "meanwhile"]), *PULLED)
-PARTS = st.sampled_from([EVERY, ["signatures"], ["attendances"], ["people"], []])
-OTHERS = st.sampled_from(["whole", "since", "one campaign", "no campaign", "lacking", "killed"])
-PART = st.tuples(st.just(pull), PARTS, OTHERS, *PULLED)
+PARTS = st.sampled_from([["signatures"], ["attendances"], ["people"], []])
+OTHERS = st.sampled_from(["since", "one campaign", "no campaign", "lacking", "killed"])
+PART = st.tuples(st.just(pull), PARTS, st.just("whole"), *PULLED)
+PART |= st.tuples(st.just(pull), st.just(EVERY), OTHERS, *PULLED)
 STEPS = st.lists(
     st.tuples(WAITS, st.one_of(SIGN, RSVP, FULL, PAGE, DELETE, CHANGE, PART)), min_size=1, max_size=6
 )
