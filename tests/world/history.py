@@ -198,10 +198,9 @@ class World:
         self.change("person", person, **entered)
         dates = {key: self.things["person", person][key] for key in ("created_date", "modified_date")}
         key, now = (kind, f"{kind[0]}{person}{parent}"), self.tick()
-        state = (
-            self.things.get(key, {"created_date": now}) | {"modified_date": now, "person_id": person} | values
-        )
-        state |= {f"{PARENTS[kind]}_id": parent, "person": entered and entered | dates}
+        links = {"person_id": person, f"{PARENTS[kind]}_id": parent}
+        state = self.things.get(key, {"created_date": now}) | {"modified_date": now} | links | values
+        state["person"] = entered and entered | dates
         self.things[key] = state
         self.deleted.discard(key)
         self.count()
@@ -215,9 +214,8 @@ class World:
         """Keep the service's totals; they leave modified_date alone."""
         for key, state in self.things.items():
             if key[0] == "petition":
-                self.things[key] = state | {
-                    "total_signatures": len(self.listed("signature", petition_id=key[1]))
-                }
+                signed = self.listed("signature", petition_id=key[1])
+                self.things[key] = state | {"total_signatures": len(signed)}
             if key[0] == "event":
                 acts = [self.things[act] for act in self.listed("attendance", event_id=key[1])]
                 coming = [act for act in acts if act.get("status") in (None, "accepted", "attended")]
@@ -225,14 +223,12 @@ class World:
 
     def listed(self, kind: str, **of: Any) -> list[Key]:
         """Return what the service lists of a kind."""
-        found = {
-            key: state for key, state in self.things.items() if key[0] == kind and key not in self.deleted
-        }
-        if above := PARENTS.get(kind):
-            found = {key: s for key, s in found.items() if (above, s[f"{above}_id"]) not in self.deleted}
-        return [
-            key for key, state in found.items() if all(state[name] == value for name, value in of.items())
-        ]
+        above, found = PARENTS.get(kind), []
+        for key, state in self.things.items():
+            is_there = not self.deleted & {key, (above, state.get(f"{above}_id"))}
+            if key[0] == kind and is_there and all(state[name] == value for name, value in of.items()):
+                found.append(key)
+        return found
 
     # --- what is seen of it ---------------------------------------------------------------------------
 
