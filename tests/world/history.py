@@ -1,0 +1,431 @@
+"""A small world: what happens in it, and what documents show of it.
+
+A state is never changed in place, so what a document shows stays what it was. `Seen` says which parts of a state a
+document shows; `truth` reads these and never the documents.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from osdi_frames.sources.manifest import CollectionPulled, Manifest
+
+Key = tuple[str, str]  # kind and id
+State = dict[str, Any]
+
+START, SECOND = datetime(2026, 1, 1, tzinfo=UTC), timedelta(seconds=1)
+API = {False: "https://service.example/api/v2", True: "https://service.example/api/v1"}  # by whether it is v1
+OTHER_API = "https://other.example/api/v2"
+#: Collections of a pull, in the order in which a client reads them.
+PATHS = {
+    "events": "events",
+    "event_campaigns": "event_campaigns",
+    "campaign_events": "event_campaigns/{id}/events",
+    "petitions": "petitions",
+    "signatures": "petitions/{id}/signatures",
+    "attendances": "events/{id}/attendances",
+    "people": "people",
+}
+TABLES = {"event": "events", "event_campaign": "event_campaigns", "petition": "petitions"}
+TABLES |= {"signature": "signatures", "attendance": "attendances", "person": "people"}
+PARENTS = {"signature": "petition", "attendance": "event"}
+_EVENTS = {"events", "event_campaigns", "campaign_events"}
+#: What a pull must have read whole to prove that it has everything of a kind.
+PROOFS = {kind: {table} for kind, table in TABLES.items()} | {"event": _EVENTS}
+PROOFS |= {"attendance": {*_EVENTS, "attendances"}, "signature": {"petitions", "signatures"}}
+#: The parts of a person, and the keys of a state that hold them.
+PERSON = {"name": ("given_name", "family_name"), "email": ("emails",), "phone": ("phones",)}
+PERSON |= {"location": ("places",), "languages": ("languages_spoken",), "custom": ("custom_fields",)}
+#: What embedded creators lack (interface 2.8).
+NOT_EMBEDDED = ("phones", "languages_spoken", "custom_fields")
+REFERRER = ("source", "referrer", "website")
+
+
+class Seen(NamedTuple):
+    """A thing as a document shows it."""
+
+    kind: str
+    id: str
+    state: State
+    parts: frozenset[str]  # blocks that it shows, and `identifiers`
+    v1: bool = False
+    position: int = 0
+    message: str | None = None  # the key of its delivery; "" where that has none, None on a page
+
+    @property
+    def address(self) -> str:
+        above = PARENTS.get(self.kind)
+        parent = f"{TABLES[above]}/{self.state[f'{above}_id']}/" if above else ""
+        return f"{API[self.v1]}/{parent}{TABLES[self.kind]}/{self.id}"
+
+    def of(self, kind: str, own_id: str | None) -> str | None:
+        """Return the address of something that it links to."""
+        return own_id and f"{API[self.v1]}/{TABLES[kind]}/{own_id}"
+
+
+@dataclass(eq=False)
+class Document:
+    body: Any
+    seen: list[Seen]
+    at: datetime | None = None  # None: without an envelope
+    stamp: str = "fetched_at"
+    url: str | None = None
+    places: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        envelope = given(**{self.stamp: iso(self.at)}, url=self.url)
+        return json.dumps(envelope | {"body": self.body} if self.at else self.body, ensure_ascii=False)
+
+
+@dataclass(eq=False)
+class Pull:
+    """A pull; of no names, it is one of another service."""
+
+    started: datetime
+    names: list[str]
+    campaigns: tuple[str, ...] | None = None
+    since: datetime | None = None
+    v1: bool = False
+    lacks: str | None = None  # a collection that comes without the last rows of its lists
+    finished: datetime | None = None
+    found: dict[str, list[Key]] = field(default_factory=dict)
+    incomplete: set[str] = field(default_factory=set)
+    documents: list[Document] = field(default_factory=list)
+    folder: str = ""
+
+    def path(self, name: str) -> str:
+        return PATHS[name].removesuffix("s") if self.v1 and name == "attendances" else PATHS[name]
+
+    def since_of(self, name: str) -> datetime | None:
+        return None if name == "event_campaigns" else self.since
+
+    @property
+    def needed(self) -> list[str]:
+        """The collections that a client reads."""
+        wanted = {*(self.names or TABLES.values())}
+        wanted |= {"petitions"} if "signatures" in wanted else set()
+        if wanted & {"events", "attendances"}:
+            wanted |= _EVENTS
+            if self.campaigns is not None:
+                wanted -= {"event_campaigns", "events" if self.campaigns else "campaign_events"}
+        return [name for name in PATHS if name in wanted]
+
+    @property
+    def is_complete(self) -> bool:
+        return self.finished is not None and not self.incomplete
+
+    @property
+    def proves(self) -> set[str]:
+        """The kinds of which it has everything."""
+        whole = {name for name in self.found if name not in self.incomplete and not self.since_of(name)}
+        return {kind for kind, needed in PROOFS.items() if self.names and self.finished and needed <= whole}
+
+    def write(self, folder: Path) -> None:
+        files = ("pages-0001.ndjson.gz",) if self.documents else ()
+        done = []
+        for name, keys in self.found.items():
+            complete = self.finished is not None and name not in self.incomplete
+            counts = {"rows": len(keys), "distinct_ids": len({*keys}), "files": files, "why": "counted"}
+            done.append(CollectionPulled(name, self.path(name), self.since_of(name), complete, **counts))
+        address, version = API[self.v1] if self.names else OTHER_API, "v1" if self.v1 else "v2"
+        said = address, version, self.campaigns, self.started, self.finished, tuple(done), files
+        (folder / self.folder).mkdir(parents=True)
+        Manifest(folder / self.folder, *said).write()
+
+
+def iso(moment: datetime | None) -> str | None:
+    return moment and moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def given(**keys: Any) -> State:
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def holding(person: State) -> set[str]:
+    """Return the parts of a person that hold something."""
+    return {part for part, keys in PERSON.items() if any(person.get(key) is not None for key in keys)}
+
+
+class World:
+    """Three people, two petitions, two campaigns, three events."""
+
+    def __init__(self, prefix: str = "platform") -> None:
+        self.prefix, self.now = prefix, START
+        self.things: dict[Key, State] = {}
+        self.deleted: set[Key] = set()
+        self.documents: list[Document] = []
+        self.pulls: list[Pull] = []
+        self.outbox: list[Seen] = []
+        self.messages = 0
+        self.history: list[str] = []
+        for number in "123":
+            self.make("person", f"p{number}", given_name=f"P{number}", emails=[f"p{number}@old.example"])
+        for number in "12":
+            self.make("petition", f"t{number}", title=f"Petition {number}")
+            self.make("event_campaign", f"c{number}", title=f"Campaign {number}")
+        for number, campaign in ("1", "c1"), ("2", "c1"), ("3", None):
+            start = datetime(2026, 3, int(number), 18)  # noqa: DTZ001 (the clock at the place)
+            own = {"event_campaign_id": campaign, "start_date": start, "by_campaign_only": number == "2"}
+            self.make("event", f"e{number}", title=f"Event {number}", **own)
+        self.count()
+
+    # --- what happens ---------------------------------------------------------------------------------
+
+    def tick(self, wait: timedelta = SECOND) -> datetime:
+        self.now += wait
+        return self.now
+
+    def make(self, kind: str, own_id: str, **state: Any) -> None:
+        now = self.tick()
+        self.things[kind, own_id] = {"created_date": now, "modified_date": now} | state
+
+    def change(self, kind: str, own_id: str, **values: Any) -> None:
+        self.things[kind, own_id] = self.things[kind, own_id] | values | {"modified_date": self.tick()}
+        self.count()
+
+    def act(self, kind: str, person: str, parent: str, entered: State, **values: Any) -> None:
+        """Let a person sign or RSVP, entering some data, once or again.
+
+        Then the message for the webhook waits in the outbox.
+        """
+        self.change("person", person, **entered)
+        dates = {key: self.things["person", person][key] for key in ("created_date", "modified_date")}
+        key, now = (kind, f"{kind[0]}{person}{parent}"), self.tick()
+        links = {"person_id": person, f"{PARENTS[kind]}_id": parent}
+        state = self.things.get(key, {"created_date": now}) | {"modified_date": now} | links | values
+        state["person"] = entered and entered | dates
+        self.things[key] = state
+        self.deleted.discard(key)
+        self.count()
+        parts = {"act", "links", "identifiers", *(["person"] if entered else [])}
+        parts |= {"tags"} if state.get("add_tags") is not None else set()
+        parts |= {"sponsor"} if state.get("sponsor") else set()
+        parts |= {"referrer"} if any(state.get(key) is not None for key in REFERRER) else set()
+        self.outbox.append(Seen(*key, state, frozenset(parts)))
+
+    def count(self) -> None:
+        """Keep the service's totals; they leave modified_date alone."""
+        for key, state in self.things.items():
+            if key[0] == "petition":
+                signed = self.listed("signature", petition_id=key[1])
+                self.things[key] = state | {"total_signatures": len(signed)}
+            if key[0] == "event":
+                acts = [self.things[act] for act in self.listed("attendance", event_id=key[1])]
+                coming = [act for act in acts if act.get("status") in (None, "accepted", "attended")]
+                self.things[key] = state | {"total_accepted": len(coming)}
+
+    def listed(self, kind: str, **of: Any) -> list[Key]:
+        """Return what the service lists of a kind."""
+        above, found = PARENTS.get(kind), []
+        for key, state in self.things.items():
+            is_there = not self.deleted & {key, (above, state.get(f"{above}_id"))}
+            if key[0] == kind and is_there and all(state[name] == value for name, value in of.items()):
+                found.append(key)
+        return found
+
+    # --- what is seen of it ---------------------------------------------------------------------------
+
+    def deliver(self, *, bare: bool = False, again: Iterable[timedelta] = ()) -> None:
+        """Send what waits as one message; `again` are the waits before its retries."""
+        self.messages += 1
+        self.tick()
+        key = "" if bare else f"k{self.messages}"
+        seen = [each._replace(position=n, message=key) for n, each in enumerate(self.outbox)]
+        body = [self._element(each) for each in seen]
+        for wait in (timedelta(), *again):
+            at = None if bare else self.now + wait + timedelta(microseconds=self.messages)
+            self.documents.append(Document(body, seen, at, "received_at"))
+
+    def test(self) -> None:
+        """Press "send test"."""
+        state = {"petition_id": "t1", "person": {"emails": ["test@example.org"]}, "add_tags": ["test"]}
+        parts = frozenset({"act", "links", "person", "tags"})
+        seen = Seen("signature", "test", state, parts, message="test")
+        self.documents.append(Document([self._element(seen)], [seen], self.tick(), "received_at"))
+
+    def page(
+        self, keys: list[Key], *, v1: bool = False, form: str = "page", hides: Iterable[str] = ()
+    ) -> None:
+        """Fetch some things, as a page or single; `hides` are parts that are left out."""
+        seen = [self._shown(key, n, v1, hides) for n, key in enumerate(keys)]
+        fetched = [(self._page(seen), seen)]
+        if "single" in form:
+            fetched = [(self._resource(each), [each._replace(position=0)]) for each in seen]
+        for body, some in fetched:
+            self.documents.append(Document(body, some, None if "bare" in form else self.tick()))
+
+    def pull(
+        self,
+        names: Iterable[str] = TABLES.values(),
+        *,
+        amid: Mapping[str, Callable[[], None]] | None = None,
+        killed: bool = False,
+        **asked: Any,
+    ) -> Pull:
+        """Pull collections; `amid` says what happens after one was read."""
+        pull = Pull(self.tick(), [*names], **asked)
+        self.pulls.append(pull)
+        for name in pull.needed:
+            self._read(pull, name)
+            (amid or {}).get(name, lambda: None)()
+        pull.finished = None if killed else self.tick()
+        return pull
+
+    def _read(self, pull: Pull, name: str) -> None:
+        """Read the lists of a collection, two rows a page."""
+        pull.found[name] = []
+        pull.incomplete |= {name} & {pull.lacks}
+        since = pull.since_of(name) or START
+        for path, keys in self._lists(pull, name) if pull.names else ():
+            rows = [key for key in keys if self.things[key]["modified_date"] > since]
+            rows = rows[:-1] if name == pull.lacks else rows
+            pull.found[name] += rows
+            for number, start in enumerate(range(0, len(rows), 2), 1):
+                seen = [self._shown(key, n, pull.v1) for n, key in enumerate(rows[start : start + 2])]
+                url = f"{API[pull.v1]}/{path}?page={number}"
+                pull.documents.append(Document(self._page(seen), seen, self.tick(), url=url))
+
+    def _lists(self, pull: Pull, name: str) -> Iterable[tuple[str, list[Key]]]:
+        """Yield the address of each list, and what is in it."""
+        path, kind = pull.path(name), next(kind for kind, table in TABLES.items() if name.endswith(table))
+        above = path.partition("/{id}/")[0]
+        if above == path:
+            yield path, [key for key in self.listed(kind) if not self.things[key].get("by_campaign_only")]
+            return
+        parents = {key: None for each in pull.found if each.endswith(above) for key in pull.found[each]}
+        if name == "campaign_events" and pull.campaigns:
+            parents = dict.fromkeys(("event_campaign", own_id) for own_id in pull.campaigns)
+        for key in parents:
+            if key in self.deleted:  # since its list was read
+                pull.incomplete.add(name)
+                continue
+            campaign = (
+                self.things[key]["event_campaign_id"] if self.things[key].get("by_campaign_only") else None
+            )
+            below = path.replace("{id}", key[1])
+            rows = self.listed(kind, **{f"{key[0]}_id": key[1]})
+            yield f"event_campaigns/{campaign}/{below}" if campaign else below, rows
+
+    # --- documents ------------------------------------------------------------------------------------
+
+    def _shown(self, key: Key, position: int, v1: bool, hides: Iterable[str] = ()) -> Seen:
+        """Return what the API shows of a thing as it is now."""
+        state, parts = self.things[key], {"act", "identifiers", "links"}
+        if key[0] in PARENTS:
+            parts |= {"referrer"}
+        if key[0] == "person":
+            parts |= holding(state)
+        if key[0] == "event":
+            parts |= ({"sponsor"} if state.get("sponsor") else set()) | ({"people"} if v1 else set())
+            creator = self.things["person", "p3"]
+            state = state | {"creator": {name: creator[name] for name in creator if name not in NOT_EMBEDDED}}
+        return Seen(*key, state, frozenset(parts - {*hides}), v1, position)
+
+    def _page(self, seen: list[Seen]) -> State:
+        kind = seen[0].kind
+        collection = f"{self.prefix if kind == 'event_campaign' else 'osdi'}:{TABLES[kind]}"
+        return {"page": 1, "_embedded": {collection: [self._resource(each) for each in seen]}}
+
+    def _element(self, seen: Seen) -> State:
+        group = seen.state.get("sponsor")
+        sponsor = {"title": group, "url": f"https://{group}.example"} if group else None
+        siblings = given(idempotency_key=seen.message or None, **{f"{self.prefix}:sponsor": sponsor})
+        return {f"osdi:{seen.kind}": self._resource(seen)} | siblings
+
+    def _resource(self, seen: Seen) -> State:
+        """Write a thing as the API or a webhook does."""
+        state, kind, v1 = seen.state, seen.kind, seen.v1
+        value = given(
+            identifiers=[f"{self.prefix}:{seen.id}"] if "identifiers" in seen.parts else None,
+            **{"created_at" if v1 else "created_date": iso(state.get("created_date"))},
+            **{"modified_at" if v1 else "modified_date": iso(state.get("modified_date"))},
+        )
+        links = {"self": {"href": seen.address}}
+        if kind == "person":
+            value |= self._person(state, language="en")
+        else:
+            write = self._event if kind == "event" else self._act if kind in PARENTS else self._titled
+            value |= write(seen, links)
+        return value | ({"_links": links} if "links" in seen.parts else {})
+
+    def _titled(self, seen: Seen, _: State) -> State:
+        return given(title=seen.state["title"], total_signatures=seen.state.get("total_signatures"))
+
+    def _act(self, seen: Seen, links: State) -> State:
+        state, own, is_page, value = seen.state, self.prefix, seen.message is None, {}
+        for kind in (PARENTS[seen.kind], "person"):
+            if own_id := state.get(f"{kind}_id"):
+                links[f"osdi:{kind}"] = {"href": seen.of(kind, own_id)}
+                value |= {f"{own}:{kind}_id": own_id} if is_page and "links" in seen.parts else {}
+        if "referrer" in seen.parts:  # the API writes what stands for no value
+            absent = {"source": "none", "website": "api"} if is_page else {}
+            value[f"{own}:referrer_data"] = absent | given(**{key: state.get(key) for key in REFERRER})
+        if "person" in seen.parts:
+            dates = {key: iso(state["person"].get(key)) for key in ("created_date", "modified_date")}
+            value["person"] = self._person(state["person"]) | given(**dates)
+        tags = None if is_page else state.get("add_tags")
+        return value | given(comments=state.get("comments"), status=state.get("status"), add_tags=tags)
+
+    def _event(self, seen: Seen, links: State) -> State:
+        state, own, group = seen.state, self.prefix, seen.state.get("sponsor")
+        links["osdi:creator"] = links["osdi:organizer"] = {"href": seen.of("person", "p3")}
+        place = state.get("place") and given(**dict(zip(("country", "region"), state["place"], strict=True)))
+        names = ("summary", "start", "url") if seen.v1 else ("title", "start_date", "browser_url")
+        values = state["title"], f"{state['start_date']:%Y-%m-%dT%H:%M:%SZ}"
+        value = dict(zip(names, values, strict=False)) | given(location=place, status=state.get("status"))
+        value |= given(total_accepted=state["total_accepted"])
+        value |= given(**{f"{own}:event_campaign_id": state["event_campaign_id"]})
+        if "sponsor" in seen.parts:
+            value[f"{own}:sponsor"] = {names[0]: group, names[2]: f"https://{group}.example"}
+        if not seen.v1:
+            return value | given(capacity=state.get("capacity"), **{f"{own}:hidden": state.get("hidden")})
+        creator = self._resource(
+            Seen("person", "p3", state["creator"], frozenset({"identifiers", "links"}), v1=True)
+        )
+        return value | {"_embedded": {"osdi:creator": creator, "osdi:organizer": creator}}
+
+    def _person(self, state: State, language: str | None = None) -> State:
+        """Write the data of a person; the last e-mail address is the primary one."""
+        emails, places, phones = (state.get(key) for key in ("emails", "places", "phones"))
+        keys = "country", "region", "locality"
+        addresses = [dict(zip(keys, place, strict=True)) for place in places or ()]
+        return given(
+            email_addresses=emails and [{"address": one, "primary": one == emails[-1]} for one in emails],
+            phone_numbers=phones and [{"number": one, "status": "subscribed"} for one in phones],
+            postal_addresses=places and [given(**one, language=language) for one in addresses],
+            **{key: state.get(key) for key in (*PERSON["name"], "languages_spoken", "custom_fields")},
+        )
+
+    # --- files ----------------------------------------------------------------------------------------
+
+    @property
+    def all_documents(self) -> list[Document]:
+        return [*self.documents, *(document for pull in self.pulls for document in pull.documents)]
+
+    def place(self, order: Callable[[list[Any]], list[Any]] = list, repeats: Iterable[Document] = ()) -> None:
+        """Give each document its file, and each pull its folder; repeated documents get others."""
+        for number, unit in enumerate(order([*self.documents, *self.pulls, *repeats])):
+            if isinstance(unit, Pull):
+                unit.folder = f"{number:02}"
+                for line, document in enumerate(unit.documents, 1):
+                    document.places.append((f"{number:02}/pages-0001.ndjson.gz", line))
+            else:
+                unit.places.append((f"{number:02}.ndjson", 1))
+
+    def write(self, folder: Path) -> None:
+        for pull in self.pulls:
+            pull.write(folder)
+        texts: dict[str, str] = {}
+        for document in self.all_documents:
+            for file, _ in document.places:
+                texts[file] = f"{texts.get(file, '')}{document.text}\n"
+        for file, text in texts.items():
+            data = text.encode()
+            (folder / file).write_bytes(gzip.compress(data) if file.endswith(".gz") else data)

@@ -1,0 +1,256 @@
+"""Whatever way its data comes, an archive says what is true of a world."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from datetime import datetime, timedelta
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import osdi_frames as of
+from osdi_frames.errors import SourceWarning
+from tests.world import figures
+from tests.world.history import PARENTS, TABLES, State, World
+from tests.world.truth import Row, Truth
+
+#: What identifies a row of each table.
+KEYS = {table: (f"{kind}_id",) for kind, table in TABLES.items()} | {
+    "event_people": ("event_id", "role"),
+    "signature_tags": ("signature_id", "tag"),
+    "signature_emails": ("signature_id", "position"),
+    "signature_custom_fields": ("signature_id", "name"),
+}
+
+# --- how a world is drawn ----------------------------------------------------------------------------------
+
+WAITS = st.sampled_from([timedelta(seconds=1), timedelta(hours=1), timedelta(days=1), timedelta(days=40)])
+#: Few people act on few things, so that much happens to each.
+PEOPLE, PETITIONS, EVENTS = (st.sampled_from(ids.split()) for ids in ("p1 p1 p2", "t1 t1 t2", "e1 e1 e2 e3"))
+PLACES = st.sampled_from([place for place in figures.PLACES if any(place)])
+#: The data of a person: each part is left out, empty, or has a value.
+DATA = {
+    "given_name": st.sampled_from(["Ann", "Bo"]),
+    "family_name": st.sampled_from(["Cruz", "Díaz"]),
+    "emails": st.sampled_from([["a@new.example"], [], ["b@new.example", "c@new.example"]]),
+    "phones": st.sampled_from([["15551"], [], ["15552"]]),
+    "places": st.just([]) | PLACES.map(lambda place: [(*place, f"Town of {place}")]),
+    "languages_spoken": st.sampled_from([["en"], [], ["es", "en"]]),
+    "custom_fields": st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "2", None]), min_size=1),
+}
+ENTERED = st.fixed_dictionaries({}, optional=DATA)
+GROUPS, CODES, STATUSES = map(
+    st.sampled_from,
+    ([None, "river", "lake"], [*figures.CODES], ["accepted", "declined", "tentative", "attended", None]),
+)
+CAME_FROM = {
+    "source": CODES,
+    "referrer": CODES,
+    "website": st.sampled_from([*figures.WEBSITES]),
+    "sponsor": GROUPS,
+}
+CAME_FROM |= {"add_tags": st.sampled_from([None, ["new"], [], ["new", "old"]])}
+EVENT = {
+    "status": st.sampled_from(["confirmed", "cancelled", "tentative"]),
+    "hidden": st.booleans(),
+    "capacity": st.sampled_from([None, 10, 0]),
+    "place": PLACES,
+    "sponsor": GROUPS,
+    "start_date": st.sampled_from([datetime(2026, 1, 31, 9), datetime(2026, 5, 1, 20)]),  # noqa: DTZ001
+}
+CHANGES: dict[str, Any] = {
+    "person": ENTERED,
+    "event": st.fixed_dictionaries({}, optional=EVENT),
+    "attendance": st.fixed_dictionaries({"status": STATUSES}),
+    "signature": st.just({"comments": "Hear, hear"}),
+    "petition": st.just({"title": "Changed"}),
+    "event_campaign": st.just({"title": "Changed"}),
+}
+
+
+def act(world: World, kind: str, person: str, parent: str, entered: State, values: State, way: Any) -> str:
+    world.act(kind, person, parent, entered, **values)
+    if way == "never":
+        world.outbox.pop()
+    elif way != "later":
+        world.deliver(bare=way == "bare", again=way if isinstance(way, list) else ())
+        if way == "twice":  # by two webhooks
+            world.deliver()
+            world.test()
+        world.outbox.clear()
+    said = {key: value for key, value in values.items() if value is not None}
+    return f"{person} makes {kind} of {parent}, entering {entered}; {said}; delivered {way}"
+
+
+def change(world: World, kind: str, which: int, values: State) -> str:
+    keys = [key for key in world.things if key[0] == kind]
+    for key in keys[which % len(keys) :][:1] if keys else ():
+        world.change(*key, **values)
+    return f"{kind} {which} becomes {values}"
+
+
+def delete(world: World, which: int) -> str:
+    """Delete something, acts above all, or bring it back."""
+    acts = [key for key in world.things if key[0] in PARENTS]
+    keys = [*acts, *world.things, *acts, *acts]
+    key = keys[which % len(keys)]
+    world.deleted ^= {key}
+    world.count()
+    return f"{key[1]} is {'deleted' if key in world.deleted else 'there again'}"
+
+
+def page(world: World, kind: str, which: set[int], v1: bool, form: str, hides: list[str]) -> str:
+    listed = world.listed(kind)
+    keys = [*dict.fromkeys(listed[number % len(listed)] for number in which if listed)]
+    if kind == "person" or v1 or "single" in form:  # what it is, is seen by its address
+        hides = [part for part in hides if part != "links"]
+    if keys:
+        world.page(keys, v1=v1, form=form, hides=hides)
+    return f"{form} of {[own_id for _, own_id in keys]}{' in v1' if v1 else ''}, without {hides}"
+
+
+def pull(world: World, names: list[str], way: str, v1: bool, ago: timedelta, read: str, amid: Any) -> str:
+    """Pull; after the collection `read` was read something happens, or that one is cut short."""
+    said = [f"pull ({way} {read}) of {names}{' in v1' if v1 else ''}"]
+    world.pull(
+        names,
+        v1=v1,
+        campaigns={"one campaign": ("c1",), "no campaign": ()}.get(way),
+        since=world.now - ago if way == "since" else None,
+        lacks=read if way == "lacking" else None,
+        killed=way == "killed",
+        amid={read: lambda: said.append(amid[0](world, *amid[1:]))} if way == "meanwhile" else {},
+    )
+    return "; then ".join(said)
+
+
+ACTED = ENTERED, st.fixed_dictionaries(CAME_FROM | {"status": STATUSES})
+WAYS = st.sampled_from(["at once", "later", "bare", "twice", "never"]) | st.lists(
+    WAITS, min_size=1, max_size=2
+)
+SIGN = st.tuples(st.just(act), st.just("signature"), PEOPLE, PETITIONS, *ACTED, WAYS)
+RSVP = st.tuples(st.just(act), st.just("attendance"), PEOPLE, EVENTS, *ACTED, WAYS)
+WHICH, KINDS, EVERY = st.integers(0, 30), st.sampled_from([*TABLES]), [*TABLES.values()]
+CHANGE = st.one_of(st.tuples(st.just(change), st.just(kind), WHICH, some) for kind, some in CHANGES.items())
+DELETE = st.tuples(st.just(delete), WHICH)
+FORMS = st.sampled_from(["page", "single", "bare page", "bare single"])
+HIDDEN = st.lists(st.sampled_from(["identifiers", "referrer", "sponsor", "links"]), max_size=1)
+PAGE = st.tuples(st.just(page), KINDS, st.sets(WHICH, min_size=1, max_size=3), st.booleans(), FORMS, HIDDEN)
+PULLED = st.booleans(), WAITS, st.sampled_from(EVERY), SIGN | RSVP | DELETE
+FULL = st.tuples(st.just(pull), st.just(EVERY), st.sampled_from(["whole", "meanwhile"]), *PULLED)
+PARTS = st.sampled_from([["signatures"], ["attendances"], ["people"], []])
+OTHERS = st.sampled_from(["since", "one campaign", "no campaign", "lacking", "killed"])
+PART = st.tuples(st.just(pull), PARTS, st.just("whole"), *PULLED)
+PART |= st.tuples(st.just(pull), st.just(EVERY), OTHERS, *PULLED)
+STEPS = st.lists(
+    st.tuples(WAITS, st.one_of(SIGN, RSVP, FULL, PAGE, DELETE, CHANGE, PART)), min_size=1, max_size=6
+)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Draw a history, and how its documents lie in a folder."""
+    world = World(draw(st.sampled_from(["platform", "action_network"])))
+    for wait, (happens, *drawn) in chain.from_iterable(draw(st.lists(STEPS, max_size=8))):
+        at = world.tick(wait)
+        world.history.append(f"{at:%Y-%m-%d %H:%M:%S} {happens(world, *drawn)}")
+    documents = world.all_documents
+    repeats = draw(st.lists(st.sampled_from(documents), max_size=3)) if documents else []
+    world.place(lambda units: draw(st.permutations(units)), repeats)
+    return world
+
+
+# --- how it is compared ------------------------------------------------------------------------------------
+
+
+def differences(folder: Path, world: World, *, people: bool = True) -> list[str]:
+    """Return what an archive says differently: of what, in which column, got, expected."""
+    world.write(folder)
+    truth, archive = Truth(world, people=people), of.open(folder)
+    with warnings.catch_warnings(action="ignore", category=SourceWarning):
+        frames = archive.tables([*KEYS], **({} if people else {"people": False}))
+        reports = of.report(folder) if people else {}
+    found: list[str] = []
+    for name, keys in KEYS.items():
+        rows = rows_of(frames[name].assign(source_file=frames[name].get("source_file"), of=str(folder)))
+        got, expected = (
+            [(tuple(row[key] for key in keys), row) for row in some] for some in (rows, truth.tables[name])
+        )
+        found += compared(name, got, expected)
+    expected_reports = figures.reports(truth) if people else {}
+    if {*reports} != {*expected_reports}:
+        found.append(f"reports: got {[*reports]}, expected {[*expected_reports]}")
+    for name, lines in expected_reports.items():
+        if name in reports:
+            got = list(zip(map(plain, reports[name].index), rows_of(reports[name]), strict=True))
+            found += compared(name, got, lines, in_order=True)
+    return [*dict.fromkeys(found)]
+
+
+def compared(
+    name: str, got: list[figures.Line], expected: list[figures.Line], *, in_order: bool = False
+) -> list[str]:
+    """Compare lines by their labels; those of reports in order, and in all columns."""
+    labels = [label for label, _ in got], [label for label, _ in expected]
+    if (labels[0] if in_order else sorted(labels[0], key=repr)) != (
+        labels[1] if in_order else sorted(labels[1], key=repr)
+    ):
+        return [f"{name}: got {labels[0]}, expected {labels[1]}"]
+    found, rows = [], dict(got)
+    for label, line in expected:
+        for column in dict.fromkeys([*line, *(rows[label] if in_order else ())]):
+            if column not in rows[label]:
+                found.append(f"{name} {column}: got no such column")
+            elif column not in line or rows[label][column] != line[column]:
+                found.append(
+                    f"{name} {label} {column}: got {rows[label][column]!r}, expected {line.get(column)!r}"
+                )
+    return found
+
+
+def rows_of(frame: pd.DataFrame) -> list[Row]:
+    """Return rows of plain values; files are named below the folder in the column `of`."""
+    rows = [
+        {name: plain(value) for name, value in row.items()} for row in frame.astype(object).to_dict("records")
+    ]
+    for row in rows:
+        if (folder := row.pop("of", None)) and row["source_file"]:
+            row["source_file"] = Path(row["source_file"]).relative_to(folder).as_posix()
+    return rows
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(plain, value))
+    return None if pd.isna(value) else value.to_pydatetime() if isinstance(value, pd.Timestamp) else value
+
+
+def agrees(world: World, *, people: bool = True) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        found = differences(Path(folder), world, people=people)
+    pulls = [
+        f"{pull.folder}: {pull.started} to {pull.finished} proves {sorted(pull.proves)}"
+        for pull in world.pulls
+    ]
+    documents = sorted((*place, each.text) for each in world.all_documents for place in each.places)
+    lines = [f"{file}:{line} {text}" for file, line, text in documents]
+    assert not found, "\n".join(["", *found, "", *world.history, "", *pulls, *lines])
+
+
+@settings(max_examples=25)
+@given(world=worlds(), people=st.sampled_from([True, True, False]))
+def test_an_archive_says_what_is_true(world: World, people: bool) -> None:
+    agrees(world, people=people)
+
+
+@pytest.mark.long
+@settings(max_examples=2000)
+@given(world=worlds(), people=st.sampled_from([True, True, False]))
+def test_any_archive_says_what_is_true(world: World, people: bool) -> None:
+    agrees(world, people=people)
