@@ -236,8 +236,10 @@ class Archive(Reader):
     def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the people, one row each; see `table`.
 
-        A row says all that is known from people pages, signatures, attendances and events that embed people. Names, e-mail, phone,
-        address and languages are each from the newest version that carries them; custom fields are merged by name.
+        A row says all that is known from people pages, signatures, attendances and events that embed people. Names,
+        e-mail, phone, address and languages are each from the newest version that carries them; custom fields are
+        merged by name. `first_seen` and `last_seen` are the least and the greatest of the person's own dates and of
+        when the acts were created.
         """
         return self.table("people", columns, dedupe=dedupe)
 

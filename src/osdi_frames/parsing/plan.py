@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
+from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import (
     EACH,
