@@ -18,7 +18,7 @@ import osdi_frames as of
 from osdi_frames.errors import BadDocument
 from osdi_frames.parsing import database as engines
 from osdi_frames.parsing import parse
-from osdi_frames.resolving import versions
+from osdi_frames.resolving import spill, versions
 from tests.clocks import GUARD
 
 MANY = 3000
@@ -89,13 +89,17 @@ def test_arrow_takes_its_memory_from_where_it_did_before_when_all_readings_are_d
     assert pa.default_memory_pool().backend_name == before != "system"
 
 
-@pytest.mark.parametrize(("setting", "limit"), [("_IN_MEMORY", 1), ("_IN_MEMORY", 20_000), ("_GROUPED", 50)])
-def test_what_large_archives_need_changes_no_row(setting, limit, monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "setting", "limit"),
+    [(spill, "_IN_MEMORY", 1), (spill, "_IN_MEMORY", 20_000), (versions, "_GROUPED", 50)],
+    ids=["no memory", "little memory", "groups"],
+)
+def test_what_large_archives_need_changes_no_row(module, setting, limit, monkeypatch):
     """Rows wait in files instead of in memory; elements are grouped some at a time."""
     source = [[*delivery(number % 70), *delivery(number)] for number in range(300)]
     whole = of.open(source).tables(["signatures", "signature_identifiers"])
     monkeypatch.setattr(parse, "_GROUP", 5_000)
-    monkeypatch.setattr(versions, setting, limit)
+    monkeypatch.setattr(module, setting, limit)
     for name, frame in of.open(source).tables(["signatures", "signature_identifiers"]).items():
         pd.testing.assert_frame_equal(frame, whole[name])
     assert len(whole["signatures"]) == len(whole["signature_identifiers"]) == 300

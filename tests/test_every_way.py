@@ -44,27 +44,31 @@ def exported(folder: Path, table: str) -> Rows:
     return [row for file in files for row in pq.read_table(file).to_pylist()]
 
 
-def ways(source: Path, table: str, some: list[str], *, dedupe: bool) -> Iterator[tuple[str, Rows]]:
+def ways(source: Path, table: str, some: list[str], **options: bool) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of a table by each way to read them; in part they are those of some of its columns."""
     archive = of.open(source, on_error="skip")
-    whole = archive.scan(table, dedupe=dedupe).read_all()
+    whole = archive.scan(table, **options).read_all()
     yield "scan", whole.to_pylist()
-    yield "scan in part", archive.scan(table, some, dedupe=dedupe).read_all().to_pylist()
-    yield "table", rows_of(archive.table(table, dedupe=dedupe), whole.schema)
-    yield "tables", rows_of(archive.tables(dedupe=dedupe)[table], whole.schema)
-    found = archive.tables({"signature_emails": ["address"], table: some}, dedupe=dedupe)
+    yield "scan in part", archive.scan(table, some, **options).read_all().to_pylist()
+    yield "table", rows_of(archive.table(table, **options), whole.schema)
+    yield "tables", rows_of(archive.tables(**options)[table], whole.schema)
+    found = archive.tables({"signature_emails": ["address"], table: some}, **options)
     yield "tables in part", rows_of(found[table], whole.select(some).schema)
     with dask.config.set(scheduler="sync"):
-        frame = archive.dask(table, dedupe=dedupe, npartitions=3).compute()
+        frame = archive.dask(table, **options, npartitions=3).compute()
         yield "Dask", rows_of(frame, whole.schema)
         for engine in (None, "dask"):
             folder = source.with_suffix(f".{engine}")
-            archive.export(folder, tables=[table], engine=engine, dedupe=dedupe)
+            archive.export(folder, tables=[table], engine=engine, **options)
             yield f"export, engine={engine}", exported(folder, table)
-    if not dedupe:
+    if not options["dedupe"]:
         parts = archive.partitions(count=3)
         rows = [row for part in parts for row in part.scan(table, dedupe=False).read_all().to_pylist()]
         yield "partitions", rows
+
+
+def in_any_order(rows: Rows) -> Rows:
+    return sorted(rows, key=lambda row: repr(sorted(row.items())))
 
 
 def every_way_is_as_the_reference(
@@ -75,6 +79,7 @@ def every_way_is_as_the_reference(
     indent: int | None = None,
     bare: bool = False,
     dedupe: bool = False,
+    people: bool = True,
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", of.errors.ProblemsWarning)
@@ -86,11 +91,15 @@ def every_way_is_as_the_reference(
             value = json.loads(written(document, None, bare=False))
             placed.append(reference.Document(str(path), line, value))
             line += text.count("\n") + 1
-        expected = reference.read(placed, table, dedupe=dedupe)
-        for way, found in ways(path, table, some, dedupe=dedupe):
+        expected = reference.read(placed, table, dedupe=dedupe, people=people)
+        for way, found in ways(path, table, some, dedupe=dedupe, people=people):
             columns = some if way.endswith("in part") else expected[:1] and expected[0]
+            rows = [{name: row[name] for name in columns} for row in expected]
+            if "ask" in way and of.tables.TABLES[table].rows:
+                # Of several partitions, rows stand with those of the version that they come from.
+                found, rows = in_any_order(found), in_any_order(rows)
             try:
-                same(found, [{name: row[name] for name in columns} for row in expected])
+                same(found, rows)
             except AssertionError as error:
                 error.add_note(way)
                 raise
@@ -106,6 +115,7 @@ def every_way_is_as_the_reference_of_any(data: st.DataObject, table: str, made: 
         indent=data.draw(st.sampled_from([None, 1])),
         bare=data.draw(st.booleans()),
         dedupe=data.draw(st.booleans()),
+        people=data.draw(st.booleans()),
     )
 
 

@@ -128,11 +128,15 @@ def test_dedupe_of_nothing_keeps_every_delivery_in_the_order_of_reading() -> Non
     assert rows_of(documents, dedupe=False) == list("abca")
 
 
-def test_the_tags_are_those_of_the_row_that_is_kept_even_if_it_has_none() -> None:
+def test_the_tags_are_those_of_the_newest_version_that_lists_any_or_none() -> None:
     old = delivery(signature(add_tags=["a", "b"], modified=MONDAY), key="k1")
-    new = delivery(signature(modified=TUESDAY), key="k2")
-    assert of.read_table([old, new], "signature_tags").empty
-    assert len(of.read_table([old, new], "signature_tags", dedupe=False)) == 2
+    without = delivery(signature(modified=TUESDAY), key="k2")
+    none = delivery(signature(add_tags=[], modified=SUNDAY), key="k3")
+    for documents in itertools.permutations([old, without]):
+        tags = of.read_table(list(documents), "signature_tags")
+        assert tags[["idempotency_key", "tag"]].to_numpy().tolist() == [["k2", "a"], ["k2", "b"]]
+    assert of.read_table([none, old, without], "signature_tags").empty
+    assert len(of.read_table([old, without, none], "signature_tags", dedupe=False)) == 2
 
 
 def test_one_event_is_one_row_by_its_change_then_by_its_fetch_then_by_the_order_of_reading() -> None:
@@ -186,6 +190,7 @@ def archives(draw: st.DrawFn) -> list[list[Any]]:
                 "identifiers": [f"platform:{number}"],
                 "modified_date": time,
                 "title": text,
+                "given_name": text,
                 "status": text,
                 "platform:event_id": text,
             }
@@ -204,10 +209,15 @@ def archives(draw: st.DrawFn) -> list[list[Any]]:
             own = [draw(st.sampled_from(["s0", "s1", "s2"]))]
             if draw(st.booleans()):
                 own = ["s3", "s4"]
-            values = [
-                signature(row, modified=time, add_tags=[text or "c"], referrer_data={"source": text})
-                for row in own
-            ]
+            blocks = {
+                "created_date": time,
+                "add_tags": [text or "c"],
+                "referrer_data": {"source": text},
+                "person": {"modified_date": time, "given_name": text, "custom_fields": {text or "c": time}},
+                "_links": {"osdi:person": {"href": f"https://example.org/api/v2/people/{number}"}},
+            }
+            left = {key: blocks[key] for key in sorted(draw(st.sets(st.sampled_from(sorted(blocks)))))}
+            values = [signature(row, modified=time, **left) for row in own]
             made.append(delivery(*values, key=f"k{time}", at=time if draw(st.booleans()) else None))
     cuts = sorted(draw(st.lists(st.integers(0, len(made)), max_size=3)))
     return [made[start:end] for start, end in itertools.pairwise([0, *cuts, len(made)])]

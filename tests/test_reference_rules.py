@@ -443,7 +443,7 @@ def test_people_without_an_id_stay_rows_and_acts_without_one_are_of_nobody() -> 
     nameless = page("osdi:people", {"given_name": "A"}, {"given_name": "A"}, resource("p", given_name="P"))
     of_nobody = delivery(resource("s", 3, person=ADA))
     found = of_people(nameless, of_nobody, columns="person_id given_name")
-    assert found == [("p", "P"), (None, "A"), (None, "A")]
+    assert found == [(None, "A"), (None, "A"), ("p", "P")]
 
 
 def test_every_version_of_an_act_counts_for_its_person() -> None:
@@ -454,9 +454,21 @@ def test_every_version_of_an_act_counts_for_its_person() -> None:
     moved = signatures(act(4, _links=links(person="other")))
     columns = "person_id family_name phone last_seen"
     assert of_people(old, new, moved, columns=columns) == [
-        ("other", None, None, at(4)),
         ("p", "Ruiz", "1", at(3)),
+        ("other", None, None, at(4)),
     ]
+
+
+def test_a_person_stands_where_the_version_stands_that_the_person_itself_is_of() -> None:
+    own = page("osdi:people", resource("q", 1), resource("p", 1), {"given_name": "of nobody"})
+    newer = delivery(act(3, {"modified_date": on(3), "given_name": "Ada"}))
+    linked = signatures(act(4, own="t", _links=links(person="r")))
+    for documents, ids in (
+        ((own, newer, linked), ["q", "p", None, "r"]),
+        ((newer, linked, own), ["r", "q", "p", None]),
+        ((linked, newer), ["r", "p"]),
+    ):
+        assert [row[0] for row in of_people(*documents, columns="person_id")] == ids
 
 
 def test_people_without_deduplication_are_the_resources_as_they_came() -> None:
@@ -625,21 +637,43 @@ def test_what_was_delivered_after_a_pull_began_is_not_gone() -> None:
         assert gone("signatures", pull(5, petitions, none), extra=[delivered]) == {"s": since}
 
 
-def test_signatures_and_attendances_are_gone_only_where_their_own_list_was_pulled() -> None:
+def test_signatures_and_attendances_are_gone_only_where_their_lists_were_pulled() -> None:
     petition, event = page("osdi:petitions", resource("q")), page("osdi:events", resource("e"))
     signature = signatures(resource("s", 1, _links=links(petition="q")))
     rsvp = page("osdi:attendances", resource("a", 1, _links=links(event="e")))
     before = pull(3, petition, event, signature, rsvp)
     assert gone("signatures", before, pull(5, petition, event)) == {"s": at(6)}
     assert gone("attendances", before, pull(5, petition, event)) == {"a": at(6)}
-    assert gone("signatures", before, pull(5, event)) == {"s": None}
-    assert gone("attendances", before, pull(5, petition)) == {"a": None}
+    # Also where their petition or event is gone itself: it is known from the earlier pull.
+    assert gone("signatures", before, pull(5, event)) == {"s": at(6)}
+    assert gone("attendances", before, pull(5, petition)) == {"a": at(6)}
     for name in ("petitions", "signatures"):
         assert gone("signatures", before, pull(5, petition, without=name)) == {"s": None}
     for name in ("events campaign_events", "attendances"):
         assert gone("attendances", before, pull(5, event, without=name)) == {"a": None}
     assert gone("attendances", before, pull(5, event, campaigns=["c"])) == {"a": None}
     assert gone("signatures", before, pull(5, petition, campaigns=["c"])) == {"s": at(6)}
+
+
+def test_signatures_and_attendances_whose_petition_or_event_is_nowhere_are_not_judged() -> None:
+    signature = signatures(resource("s", 1, _links=links(petition="q")), resource("t", 1))
+    rsvp = page("osdi:attendances", resource("a", 1, _links=links(event="e")), resource("b", 1))
+    before, after = pull(3, signature, rsvp), pull(5)
+    assert gone("signatures", before, after) == {"s": None, "t": None}
+    assert gone("attendances", before, after) == {"a": None, "b": None}
+    # In whatever document they are, of whatever time.
+    extra = [page("osdi:petitions", resource("q")), page("osdi:events", resource("e"), on_day=9)]
+    assert gone("signatures", before, after, extra=extra) == {"s": at(6), "t": None}
+    assert gone("attendances", before, after, extra=extra) == {"a": at(6), "b": None}
+
+
+def test_events_campaigns_and_petitions_are_not_received_whatever_an_envelope_says() -> None:
+    for table, collection in (("events", "osdi:events"), ("petitions", "osdi:petitions")):
+        body = page(collection, resource("x", 1), resource("y", 1))
+        stamped = {"received_at": on(9), "fetched_at": on(2), "body": body}
+        later = pull(5, page(collection, resource("y", 1)))
+        # Received on the ninth, x were seen after the pull.
+        assert gone(table, pull(3, body), later, extra=[stamped]) == {"x": at(6), "y": None}
 
 
 @pytest.mark.parametrize(
@@ -745,16 +779,22 @@ def test_gone_comes_before_cancelled_and_the_attendances_of_an_event_that_is_gon
         resource("declined", 1, status="declined", _links=links(event="f")),
     )
     (first, before), (second, after) = pull(3, cancelled, rsvps), pull(5, ONLY_F)
-    documents, manifests = [*before, *after], [first, second]
+    later = (
+        resource(f"later{end}", 1, status=status, _links=links(event="e"))
+        for end, status in (("", "accepted"), ("-declined", "declined"))
+    )
+    documents, manifests = [*before, *after, delivery(*later, on_day=9)], [first, second]
     columns = "excluded gone_since"
     assert read(documents, "events", f"event_id {columns}", manifests=manifests) == [
         ("e", "gone", at(6)),
         ("f", None, None),
     ]
     assert read(documents, "attendances", f"attendance_id {columns}", manifests=manifests) == [
-        ("of-e", "gone", None),
+        ("of-e", "gone", at(6)),
         ("of-f", "gone", at(6)),
         ("declined", "gone", at(6)),
+        ("later", "gone", None),  # of an event that is gone
+        ("later-declined", "unaccepted", None),
     ]
 
 

@@ -141,7 +141,7 @@ def rows_by(source: Any, tables: Any, key: str) -> dict[str, dict[str, list[dict
     """Return the rows of all tables by the element to which they belong."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for table in tables:
-        for row in of.open(source).scan(table).read_all().to_pylist():
+        for row in of.open(source).scan(table, people=False).read_all().to_pylist():
             found.setdefault(row[key], {table: [] for table in tables})[table].append(row)
     return found
 
@@ -463,7 +463,7 @@ def test_all_of_a_page_is_put_back_but_what_check_lists(
 ) -> None:
     original = spelled(data.draw(thinned_and_extended(of_service)), prefix)
     page = {"_embedded": {key.replace("<p>", prefix): [original]}}
-    (row,) = of.open(page).scan(table).read_all().to_pylist()
+    (row,) = of.open(page).scan(table, people=False).read_all().to_pylist()
     reports_what_is_not_put_back(
         [page], lost_of(kind, original, leaves_of_row(row, PLACES[kind]), delivered=False)
     )
@@ -475,6 +475,6 @@ def test_all_of_a_delivered_attendance_is_put_back_but_what_check_lists(
     data: st.DataObject, prefix: str
 ) -> None:
     original = spelled({"osdi:attendance": data.draw(thinned_and_extended(ATTENDED))} | SIBLINGS, prefix)
-    (row,) = of.open([original]).scan("attendances").read_all().to_pylist()
+    (row,) = of.open([original]).scan("attendances", people=False).read_all().to_pylist()
     rebuilt = leaves_of_row(row, DELIVERED_ATTENDANCE)
     reports_what_is_not_put_back([[original]], lost_of("attendance", original, rebuilt, delivered=True))

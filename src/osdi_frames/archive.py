@@ -238,7 +238,8 @@ class Archive(Reader):
 
         A row says all that is known from people pages, signatures, attendances and events that embed people. Names,
         e-mail, phone, address and languages are each from the newest version that carries them; custom fields are
-        merged by name.
+        merged by name. `first_seen` and `last_seen` are the least and the greatest of the person's own dates and of
+        when the acts were created.
         """
         return self.table("people", columns, dedupe=dedupe)
 

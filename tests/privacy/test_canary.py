@@ -113,11 +113,20 @@ PETITION = {
     "_embedded": {"osdi:creator": RESOURCE},
     "_links": {"osdi:creator": PERSON_LINK},
 }
+#: A signature of a page, without a person: it is filled from what the others say of the person.
+PULLED = {
+    "identifiers": ["platform:pulled"],
+    "created_date": "2026-05-02T10:00:00Z",
+    "platform:person_id": PERSON_ID,
+    "platform:petition_id": "p",
+}
+DELIVERED = [{"osdi:signature": ACTION, "idempotency_key": "k1"}]
 DOCUMENTS = [
-    [{"osdi:signature": ACTION, "idempotency_key": "k1"}],
+    DELIVERED,
     [{"osdi:attendance": ACTION, "idempotency_key": "k2"}],
     {"_embedded": {"osdi:people": [RESOURCE]}},
     {"_embedded": {"osdi:petitions": [PETITION]}},
+    {"_embedded": {"osdi:signatures": [PULLED]}},
     EVENT,
 ]
 
@@ -278,6 +287,26 @@ def test_a_pseudonymised_frame_shows_nothing_of_the_person(folder):
     for name, frame in of.open(folder / "archive").tables().items():
         made = of.pseudonymize(frame, KEY, table=name)
         assert traces(f"{made.to_dict()} {made!r} {made.attrs}".encode()) == [], name
+
+
+@pytest.mark.parametrize("options", [{"key": KEY}, {"drop": "identifying"}], ids=["pseudonyms", "dropped"])
+def test_people_of_acts_and_acts_filled_from_them_show_nothing_of_the_person(options):
+    frames = of.open([DELIVERED, {"_embedded": {"osdi:signatures": [PULLED]}}]).tables(
+        ["people", "signatures"]
+    )
+    people, pulled = frames["people"], frames["signatures"].iloc[1]
+    assert people[["person_id", "email"]].to_numpy().tolist() == [[PERSON_ID, EMAIL]]
+    assert (pulled["given_name"], pulled["email"]) == (GIVEN, EMAIL)
+    assert pulled["person_filled"] == ["name", "email", "phone", "location"]
+    made = {name: of.pseudonymize(frame, table=name, **options) for name, frame in frames.items()}
+    for name, frame in made.items():
+        assert traces(f"{frame.to_dict()} {frame!r} {frame.attrs}".encode()) == [], name
+    assert made["people"]["last_seen"].equals(people["last_seen"])
+    if "key" in options:
+        columns = ["person_id", "email", "phone"]
+        joined = made["signatures"].merge(made["people"], on=columns)
+        assert len(joined) == 2
+        assert joined[columns].notna().all(axis=None)
 
 
 def test_no_message_quotes_the_person(folder, commands):

@@ -34,13 +34,13 @@ class SpilledTables:
         self.file.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send the rows compressed."""
+        """Send the rows compressed, their numbers without the offset, which is sent as well."""
         sink = pa.BufferOutputStream()
-        tables = [*self]
+        tables = [*self._as_added()]
         if tables:
             with pa.ipc.new_stream(sink, tables[0].schema, options=_COMPRESSED) as stream:
                 stream.write_table(pa.concat_tables(tables))
-        return _received, (sink.getvalue() if tables else None,)
+        return _received, (sink.getvalue() if tables else None, self.offset)
 
     def add(self, rows: pa.Table) -> None:
         """Keep some rows."""
@@ -50,9 +50,12 @@ class SpilledTables:
         self.ends.append(self.file.tell())
 
     def __iter__(self) -> Iterator[pa.Table]:
+        return map(self._numbered, self._as_added())
+
+    def _as_added(self) -> Iterator[pa.Table]:
         for start in self.ends[:-1]:
             self.file.seek(start)
-            yield self._numbered(pa.ipc.open_stream(self.file).read_all())
+            yield pa.ipc.open_stream(self.file).read_all()
 
     def only(self, keep: Callable[[pa.Table], pa.Table]) -> SpilledTables:
         """Return some of the rows."""
@@ -64,7 +67,7 @@ class SpilledTables:
     def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
         """Return the rows of some elements, in the order asked.
 
-        Each is there, and once.
+        Each is there, and once. What is in a file is mapped, not read.
         """
         tables, known, rows = self._index
         wanted, places = np.unique(numbers, return_inverse=True)
@@ -89,9 +92,12 @@ class SpilledTables:
         """The tables in the memory that the file is mapped to, sorted numbers of elements, and their rows."""
         tables = []
         if self.ends[:-1]:
-            self.file.rollover()
-            self.file.flush()
-            found = pa.py_buffer(mmap.mmap(self.file.fileno(), self.ends[-1], access=mmap.ACCESS_READ))
+            self.file.seek(0)  # which writes what is buffered, too
+            found = pa.py_buffer(
+                mmap.mmap(self.file.fileno(), self.ends[-1], access=mmap.ACCESS_READ)
+                if self.ends[-1] > _IN_MEMORY
+                else self.file.read()
+            )
             opened = (pa.ipc.open_stream(found.slice(start)).read_all() for start in self.ends[:-1])
             tables = [self._numbered(table) for table in opened if len(table)]
         numbers = np.concatenate([np.empty(0, np.int64), *(table[ELEMENT].to_numpy() for table in tables)])
@@ -105,8 +111,9 @@ class SpilledTables:
         return table.set_column(place, ELEMENT, pa.array(table[ELEMENT].to_numpy() + self.offset))
 
 
-def _received(rows: pa.Buffer | None) -> SpilledTables:
+def _received(rows: pa.Buffer | None, offset: int) -> SpilledTables:
     tables = SpilledTables()
+    tables.offset = offset
     if rows is not None:
         tables.add(pa.ipc.open_stream(rows).read_all())
     return tables

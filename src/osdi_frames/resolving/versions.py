@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
-from osdi_frames.resolving.spill import SpilledTables, among, only, replaced
+from osdi_frames.resolving.spill import SpilledTables, among, only, replaced, with_column
 from osdi_frames.tables.schema import Identities, Table
 
 _GROUPED = 1 << 18  # versions that are grouped at once: their groups take 160 bytes each
@@ -71,10 +71,7 @@ class Versions:
     count: int = 0
 
     def see(self, rows: pa.Table, engine: Engine) -> None:
-        """Keep rows of the main table; note which things they are of.
-
-        What has no identity is a thing of its own.
-        """
+        """Keep rows of the main table; note which things they are of."""
         self.main.add(rows)
         self.count += len(rows)
         wanted = (ELEMENT, CARRIED, "person_id", *self.rules.ordering, *self.rules.extremes)
@@ -85,7 +82,7 @@ class Versions:
         notes += [*self.rules.extremes]
         if self.rules.has_person:  # as people are identified
             notes += _halves(f"md5_number(CASE {_when(['person_id'], 0)} END)", "person_")
-        notes += _halves(f"coalesce(md5_number(CASE {identity} END), {ELEMENT}::UHUGEINT)")
+        notes += _halves(f"md5_number(CASE {identity} END)")
         engine.put("rows", rows.select(columns))
         self.seen.add(engine.ask(f'SELECT {ELEMENT}, modified_date, {", ".join(notes)} FROM "rows"'))
 
@@ -101,7 +98,7 @@ class Versions:
     def parts(self) -> Iterator[pa.Table]:
         """Yield what was seen, by parts of the identities."""
         for part in range(self.part_count):
-            yield pa.concat_tables(of_part(seen, part, self.part_count) for seen in self.seen)
+            yield pa.concat_tables(of_part(_identified(seen), part, self.part_count) for seen in self.seen)
 
     def pruned(self, merger: Merger) -> Versions:
         """Return the versions with the rows that a merger uses."""
@@ -111,6 +108,13 @@ class Versions:
         return Versions(
             self.rules, self.main.only(lambda some: only(some, used)), kept, self.seen, self.count
         )
+
+
+def _identified(seen: pa.Table) -> pa.Table:
+    """Return versions with their identities: what has none is a thing of its own, by its number."""
+    numbers = pc.cast(seen[ELEMENT], pa.uint64())
+    low, high = pc.coalesce(seen["low"], numbers), pc.fill_null(seen["high"], 0)
+    return with_column(with_column(seen, seen.schema.field("low"), low), seen.schema.field("high"), high)
 
 
 def of_part(keys: pa.Table, part: int, parts: int) -> pa.Table:
