@@ -109,10 +109,11 @@ class Collected:
 
         Where nothing is collected elsewhere, `alone`, a person of one version completes none.
         """
-        persons = self.versions.get(PEOPLE.element)
+        if not resolution.late_sources:
+            return
+        persons, again = self.versions[PEOPLE.element], None
         acts = [self.versions[source.table.element] for source in resolution.late_sources]
-        again = None
-        if acts and alone:
+        if alone:
             seen = [some["person_low"] for versions in acts for some in versions.seen]
             again = _again([*seen, *(some["low"] for some in persons.seen)])
         for source, versions in zip(resolution.late_sources, acts, strict=True):
