@@ -126,9 +126,7 @@ def test_every_column_of_a_child_table_has_values(sample_tables: dict[str, pa.Ta
     rows = sample_tables[table]
     empty = [name for name in rows.column_names if rows[name].null_count == len(rows)]
     # No pull of the sample has a manifest, which alone proves that something is gone.
-    assert empty == (
-        ["featured_image_url", "tag_list", "gone_since"] if table == "event_campaigns" else []
-    )
+    assert empty == (["featured_image_url", "tag_list", "gone_since"] if table == "event_campaigns" else [])
 
 
 #: What every row has; the other columns have values and miss some.
