@@ -507,7 +507,7 @@ def resolved(known: Known, table: str, *, fill: bool) -> list[Row]:
     if table == "people":
         return people_of(known)
     if table != MAIN[kind]:
-        return [row for versions in known.things(kind) for row in children(versions, table, known.prefixes)]
+        return children(known, table)
     people = people_by_id(known) if fill and KINDS[kind].delivered else {}
     events = excluded_events(known) if kind == "attendance" else {}
     rows = []
@@ -532,16 +532,23 @@ def people_by_id(known: Known) -> dict[str | None, Row]:
     return {row["person_id"]: row for row in people_of(known) if row["person_id"] is not None}
 
 
-def children(versions: list[Element], table: str, prefixes: list[str]) -> list[Row]:
-    """Return the rows of a child table, of the version that has its block, under the keys of the thing."""
-    kind = kind_of(table)
+def children(known: Known, table: str) -> list[Row]:
+    """Return the rows of a child table, of the versions that have its block, under the keys of the things.
+
+    They stand where these versions stand.
+    """
+    kind, prefixes = kind_of(table), known.prefixes
     block = CHILDREN.get(table)
-    source = versions[-1] if block is None else version_with(versions, kind, block, prefixes)
-    thing = merged(versions, kind, prefixes)
-    names = "idempotency_key", "element", f"{kind}_id"
-    return [
-        row | {name: thing[name] for name in names if name in row} for row in TABLES[table](source, prefixes)
-    ]
+    places = {id(element): place for place, (_, element) in enumerate(known.found)}
+    placed = []
+    for versions in known.things(kind):
+        source = versions[-1] if block is None else version_with(versions, kind, block, prefixes)
+        thing = merged(versions, kind, prefixes)
+        names = "idempotency_key", "element", f"{kind}_id"
+        for row in TABLES[table](source, prefixes):
+            own = {name: thing[name] for name in names if name in row}
+            placed.append((places[id(source)], row | own))
+    return [row for _, row in sorted(placed, key=lambda each: each[0])]
 
 
 def as_it_came(kind: str, row: Row) -> Row:
@@ -691,7 +698,10 @@ def people_of(known: Known) -> list[Row]:
     grouped: dict[Any, list[tuple[Any, Sighting]]] = {}
     for order, sighting in enumerate(sightings(known)):
         key = order if sighting.person_id is None else sighting.person_id
-        age = sighting.dates[1] or OLDEST, seen(sighting.element) or OLDEST, order
+        held = (
+            [] if sighting.value is None else [sighting.element]
+        )  # a mere link does not show when it was seen
+        age = sighting.dates[1] or OLDEST, seen(*held) or OLDEST, order
         grouped.setdefault(key, []).append((age, sighting))
     rows = []
     for aged in grouped.values():

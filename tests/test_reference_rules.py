@@ -197,6 +197,16 @@ def test_the_rows_of_child_tables_come_with_their_block_under_the_keys_of_the_ac
     assert identifiers == [("new", 0, "t", "platform", "t"), (*key, "platform", "s"), (*key, "crm", "7")]
 
 
+def test_the_rows_of_child_tables_stand_where_the_version_stands_that_they_come_from() -> None:
+    documents = [
+        delivery(resource("s", 2, add_tags=["a"])),
+        delivery(resource("t", 2, add_tags=["b"])),
+        signatures(resource("s", 3)),
+    ]
+    assert read(documents, "signatures", "signature_id") == [("t",), ("s",)]
+    assert read(documents, "signature_tags", "signature_id tag") == [("s", "a"), ("t", "b")]
+
+
 @pytest.mark.parametrize("nothing", [None, {}, [], "Ada", 7, {"given_name": None}, {"mood": "good"}])
 def test_a_person_that_holds_nothing_carries_no_block(nothing: Any) -> None:
     documents = [delivery(resource("s", 2, person=ADA)), delivery(resource("s", 3, person=nothing))]

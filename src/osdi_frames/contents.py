@@ -34,7 +34,7 @@ _SEVERITIES: Final = {
     "warning": ("warning", "warnings"),
     "info": ("value that no table reads", "values that no table reads"),
 }
-_ROWS = "rows: each element once, in its newest version; reports leave out the excluded ones"
+_ROWS = "rows: each element once, all its versions merged; reports leave out the excluded ones"
 
 
 @dataclass(frozen=True, slots=True)

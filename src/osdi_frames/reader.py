@@ -17,7 +17,7 @@ from osdi_frames.parsing.parse import Observer, parse
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.resolving.filters import Filtering, Filters
-from osdi_frames.resolving.resolution import Request, Resolution, Rows
+from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.manifest import whole_pulls
@@ -73,10 +73,19 @@ class Reader:
         parts: Sequence[Any] = self.source if isinstance(self.source, list | tuple) else [self.source]
         return any(hasattr(part, "read") and not part.seekable() for part in parts)
 
-    def request(self, tables: Any, **options: Any) -> Request:
+    def request(
+        self, tables: Any, *, dedupe: Dedupe = True, people: bool = True, inspects: bool = False
+    ) -> Request:
         """Return the request for some tables of this source."""
-        pulls = whole_pulls(self.paths)
-        return Request(tables, prefix=self.prefix, pulls=pulls, filters=self.filters, **options)
+        return Request(
+            tables,
+            prefix=self.prefix,
+            dedupe=dedupe,
+            people=people,
+            pulls=whole_pulls(self.paths),
+            filters=self.filters,
+            inspects=inspects,
+        )
 
     def rows(self, resolution: Resolution, observer: Observer) -> Rows:
         """Yield the requested rows, in one pass.
