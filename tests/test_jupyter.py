@@ -93,7 +93,7 @@ def test_a_warning_of_passed_over_problems_names_the_own_line(notebook):
     )
     assert re.match(r"\S+ipykernel_\S+:1: ProblemsWarning: skipped 1 problem, the first", warned.text)
     assert warned.text.endswith(f"\n  {SKIPPED}\n")
-    assert frame.data["text/plain"] == "(1, 46)"
+    assert frame.data["text/plain"] == "(1, 47)"
 
 
 def test_a_bar_is_a_widget_that_ends_full(notebook):
