@@ -18,18 +18,18 @@ Label, Figures = Callable[[Row], Any], Callable[[list[Row]], Row]
 NONE = "(none)"
 #: Spellings, and what each of them means; None is no value.
 CODES = {
+    None: None,
     "Facebook": "f",
     " facebook ": "f",
     "facebook": "f",
     "spring-mail": "s",
     "Spring_Mail": "s",
-    None: None,
 }
 WEBSITES = {
+    None: NONE,
     "example.org": "example.org",
     "https://www.Example.org/petitions?page=2": "example.org",
     "the newsletter": "the newsletter",
-    None: NONE,
 }
 PLACES = {
     ("US", "CA"): ("US", "CA"),
