@@ -73,7 +73,7 @@ def test_types_are_listed_with_counts_and_period(little_of_all):
     for name, shown in types.iterrows():
         rows, received = rows_of[name], received_of[name]
         days = rows[shown.date].dropna().dt.strftime("%Y-%m-%d")
-        excluded = rows.excluded.notna().sum() if "excluded" in rows else 0
+        excluded = rows["excluded" if "excluded" in rows else "gone_since"].notna().sum()
         counts = (len(received), len(rows), excluded)
         assert (shown.received, shown.rows, shown.excluded) == counts, name
         assert (shown["first"], shown["last"]) == (days.min(), days.max()), name

@@ -325,6 +325,17 @@ def test_a_pull_of_what_changed_proves_nothing_and_a_full_one_finds_it(group):
     assert everything_gone(group) == {"events": 1, "petitions": 1, "attendances": 2}
 
 
+def test_what_is_gone_is_counted_as_excluded_where_an_archive_shows_its_contents(group):
+    group.delete("petitions", group.petitions[1])
+    group.delete("campaigns", group.campaign)
+    signer = group.running.admin("GET", "signatures")[0]["_links"]["osdi:person"]["href"]
+    group.delete("people", signer.rpartition("/")[2])
+    assert group.pull().complete
+    types = of.open(group.pulled).contents.types.set_index("table")
+    assert {"petitions", "event_campaigns", "people"} <= everything_gone(group).keys()
+    assert {name: count for name, count in types.excluded.items() if count} == everything_gone(group)
+
+
 def test_a_pull_that_is_not_complete_proves_nothing_until_it_goes_on(group):
     group.delete("events", group.events[0])
     group.running.inject("status", status=403, path="events", page=1)

@@ -17,11 +17,15 @@ from osdi_frames.sources.files import files
 from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.sources.source import FilePartition, Part
 from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables.resource import GONE_SINCE
 
-#: Of each main table the column that says when, and the one that says what reports leave out.
+#: Of each main table the column that says when, and those that say what reports leave out: some have no other reason
+#: than that a row is gone.
 COLUMNS: Final = {
     table.name: [
-        column.name for column in table.columns if column.name in (str(table.element.month), exclusion.COLUMN)
+        column.name
+        for column in table.columns
+        if column.name in (str(table.element.month), exclusion.COLUMN, GONE_SINCE.name)
     ]
     for table in map(main_table, element_types())
 }
@@ -145,7 +149,8 @@ def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.D
     for element in element_types():
         received, frame = inspection.elements[element.name], frames[main_table(element).name]
         if received:
-            left_out = int(frame[exclusion.COLUMN].notna().sum()) if exclusion.COLUMN in frame else 0
+            reason = exclusion.COLUMN if exclusion.COLUMN in frame else GONE_SINCE.name
+            left_out = int(frame[reason].notna().sum())
             days = frame[element.month] if element.month else pd.Series(dtype="datetime64[us]")
             first, last = (f"{day:%Y-%m-%d}" if pd.notna(day) else "" for day in (days.min(), days.max()))
             rows.append(
