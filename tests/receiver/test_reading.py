@@ -85,3 +85,20 @@ def test_who_was_erased_is_not_read_any_more_and_the_tombstone_is_no_problem(tmp
     erase(_archive(tmp_path), persons=["person-1"])
     assert sorted(of.read_signatures(tmp_path).signature_id) == ["s-2", "s-3"]
     assert (of.check(tmp_path).severity != "error").all()
+
+
+@not_read
+def test_who_was_erased_is_no_person_any_more_and_fills_no_act(tmp_path):
+    first, second = json.loads(_body(1)), json.loads(_body(1))
+    first[0]["osdi:signature"]["person"] = {"email_addresses": [{"address": "ann@example.org"}]}
+    second[0]["osdi:signature"]["identifiers"] = ["action_network:s-4"]
+    write(tmp_path, [json.dumps(first).encode(), json.dumps(second).encode(), _body(2)])
+    read = of.open(tmp_path)
+    assert read.people(["person_id", "email"]).values.tolist()[0] == ["person-1", "ann@example.org"]
+    signatures = read.signatures(["email", "person_filled"])
+    assert signatures["email"].tolist()[:2] == ["ann@example.org", "ann@example.org"]
+    assert signatures["person_filled"].isna().tolist() == [True, False, True]
+    erase(tmp_path, persons=["person-1"])
+    left = of.open(tmp_path).tables()
+    assert left["people"]["person_id"].tolist() == ["person-2"]
+    assert not any(frame.astype(str).stack().str.contains("ann@|person-1").any() for frame in left.values())
