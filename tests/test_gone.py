@@ -114,7 +114,7 @@ def organising(folder: Path) -> Iterator[Organisation]:
 
 
 @dataclass
-class Told:
+class PulledTwice:
     """Two pulls with deletions in between, next to what webhooks delivered before, between and after."""
 
     organisation: Organisation
@@ -136,7 +136,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def pulled_twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PulledTwice]:
     folder = tmp_path_factory.mktemp("gone")
     with Receiver(folder / "received") as receiver, organising(folder) as group:
         url = f"http://127.0.0.1:{receiver.port}/{TOKEN}"
@@ -161,7 +161,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
         deliver()
         receiver.stop()
         assert all(manifest.complete for manifest in manifests)
-        yield Told(
+        yield PulledTwice(
             group,
             folder / "received",
             manifests,
@@ -178,37 +178,39 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
 
 
 @pytest.mark.parametrize("name", ["events", "signatures", "attendances", "petitions", "event_campaigns"])
-def test_what_was_deleted_is_gone_since_the_second_pull_and_nothing_else(told, name):
-    rows = of.open(told.both).table(name)
+def test_what_was_deleted_is_gone_since_the_second_pull_and_nothing_else(pulled_twice, name):
+    rows = of.open(pulled_twice.both).table(name)
     gone = rows[rows.gone_since.notna()]
-    assert {*gone[ID[name]]} == told.deleted[name]
-    assert {*gone.gone_since} <= {told.manifests[1].finished_at}
-    if name in told.kept:
-        assert {*rows.loc[rows.gone_since.isna(), ID[name]]} == told.kept[name]
+    assert {*gone[ID[name]]} == pulled_twice.deleted[name]
+    assert {*gone.gone_since} <= {pulled_twice.manifests[1].finished_at}
+    if name in pulled_twice.kept:
+        assert {*rows.loc[rows.gone_since.isna(), ID[name]]} == pulled_twice.kept[name]
 
 
 @pytest.mark.parametrize("name", ["events", "signatures", "attendances"])
-def test_what_is_gone_is_excluded_and_all_that_the_service_has_counts(told, name):
-    rows = of.open(told.both).table(name, [ID[name], "excluded"])
+def test_what_is_gone_is_excluded_and_all_that_the_service_has_counts(pulled_twice, name):
+    rows = of.open(pulled_twice.both).table(name, [ID[name], "excluded"])
     assert {*rows.excluded.dropna()} == {"gone"}
-    assert {*rows.loc[rows.excluded.isna(), ID[name]]} == told.kept[name]
+    assert {*rows.loc[rows.excluded.isna(), ID[name]]} == pulled_twice.kept[name]
 
 
-def test_a_pull_alone_knows_what_it_has_listed_before(told):
-    listed = {*of.open(told.manifests[0].folder).signatures().signature_id}
-    rows = of.open(told.pulled).signatures()
-    assert {*rows.loc[rows.gone_since.notna(), "signature_id"]} == told.deleted["signatures"] & listed
-    assert {*rows.loc[rows.gone_since.isna(), "signature_id"]} == told.kept["signatures"] - told.unlisted
+def test_a_pull_alone_knows_what_it_has_listed_before(pulled_twice):
+    listed = {*of.open(pulled_twice.manifests[0].folder).signatures().signature_id}
+    rows = of.open(pulled_twice.pulled).signatures()
+    assert {*rows.loc[rows.gone_since.notna(), "signature_id"]} == pulled_twice.deleted["signatures"] & listed
+    assert {*rows.loc[rows.gone_since.isna(), "signature_id"]} == pulled_twice.kept[
+        "signatures"
+    ] - pulled_twice.unlisted
 
 
-def test_of_a_webhook_archive_and_of_one_pull_alone_nothing_is_gone(told):
-    for source in (told.received, told.manifests[0].folder, told.manifests[1].folder):
+def test_of_a_webhook_archive_and_of_one_pull_alone_nothing_is_gone(pulled_twice):
+    for source in (pulled_twice.received, pulled_twice.manifests[0].folder, pulled_twice.manifests[1].folder):
         tables = of.open(source).tables({name: ["gone_since"] for name in ID})
         assert not any(frame.gone_since.notna().any() for frame in tables.values())
 
 
-def test_without_deduplication_nothing_is_called_gone(told):
-    rows = of.open(told.both).signatures(["gone_since", "excluded"], dedupe=False)
+def test_without_deduplication_nothing_is_called_gone(pulled_twice):
+    rows = of.open(pulled_twice.both).signatures(["gone_since", "excluded"], dedupe=False)
     assert rows.isna().all(axis=None)
 
 
@@ -216,14 +218,14 @@ def counts(report: pd.DataFrame, column: str) -> dict[Any, int]:
     return {key: int(number) for key, number in report[column].items() if number}
 
 
-def test_the_reports_of_the_pull_and_of_both_agree_on_what_the_pull_knows(told):
-    pulled, both = of.open(told.pulled).report(), of.open(told.both).report()
-    assert pulled.summary["events"] == both.summary["events"] == len(told.kept["events"])
+def test_the_reports_of_the_pull_and_of_both_agree_on_what_the_pull_knows(pulled_twice):
+    pulled, both = of.open(pulled_twice.pulled).report(), of.open(pulled_twice.both).report()
+    assert pulled.summary["events"] == both.summary["events"] == len(pulled_twice.kept["events"])
     assert pulled.summary["rsvps"] == both.summary["rsvps"]
-    assert pulled.summary["signatures"] == len(told.kept["signatures"]) - len(told.unlisted)
-    assert both.summary["signatures"] == len(told.kept["signatures"])
-    signatures = of.open(told.both).signatures()
-    known = signatures[~signatures.signature_id.isin(told.unlisted)]
+    assert pulled.summary["signatures"] == len(pulled_twice.kept["signatures"]) - len(pulled_twice.unlisted)
+    assert both.summary["signatures"] == len(pulled_twice.kept["signatures"])
+    signatures = of.open(pulled_twice.both).signatures()
+    known = signatures[~signatures.signature_id.isin(pulled_twice.unlisted)]
     for name in ("signatures_by_source", "signatures_by_region", "signatures_by_petition"):
         expected = counts(getattr(of, name)(known), "signatures")
         assert counts(pulled[name], "signatures") == expected, name
@@ -231,35 +233,38 @@ def test_the_reports_of_the_pull_and_of_both_agree_on_what_the_pull_knows(told):
         pd.testing.assert_frame_equal(pulled[name], both[name])
 
 
-def test_the_reports_of_the_webhook_archive_and_of_both_agree_on_what_was_delivered(told):
-    received, both = of.open(told.received).report(), of.open(told.both).report(include=["gone"])
+def test_the_reports_of_the_webhook_archive_and_of_both_agree_on_what_was_delivered(pulled_twice):
+    received, both = (
+        of.open(pulled_twice.received).report(),
+        of.open(pulled_twice.both).report(include=["gone"]),
+    )
     assert received.summary["signatures"] == both.summary["signatures"]
     for name in ("signatures_by_source", "signatures_by_region", "signatures_by_petition"):
         assert counts(received[name], "signatures") == counts(both[name], "signatures"), name
 
 
-def test_the_report_of_both_has_e_mail_tags_and_place_of_each_signature(told):
-    rows = of.open(told.both).signatures()
+def test_the_report_of_both_has_e_mail_tags_and_place_of_each_signature(pulled_twice):
+    rows = of.open(pulled_twice.both).signatures()
     assert rows.email.notna().all()
     assert rows.add_tags.map(list).tolist() == [["river"]] * len(rows)
     assert rows.location_region.isin(REGIONS).all()
     assert "(none)" not in of.signatures_by_region(rows).index
 
 
-def test_any_order_of_the_sources_gives_the_same(told):
+def test_any_order_of_the_sources_gives_the_same(pulled_twice):
     columns = {name: [ID[name], "gone_since"] for name in ID}
-    tables = of.open(told.both).tables(columns)
-    for name, frame in of.open(told.both[::-1]).tables(columns).items():
+    tables = of.open(pulled_twice.both).tables(columns)
+    for name, frame in of.open(pulled_twice.both[::-1]).tables(columns).items():
         pd.testing.assert_frame_equal(
             frame.sort_values(ID[name], ignore_index=True),
             tables[name].sort_values(ID[name], ignore_index=True),
         )
 
 
-def test_filters_change_nothing_about_what_is_gone(told):
-    whole = of.open(told.both)
+def test_filters_change_nothing_about_what_is_gone(pulled_twice):
+    whole = of.open(pulled_twice.both)
     filters = {
-        "signatures": {"petition": told.organisation.petitions[0]},
+        "signatures": {"petition": pulled_twice.organisation.petitions[0]},
         "attendances": {"status": "tentative"},
     }
     for name, chosen in filters.items():
@@ -272,9 +277,9 @@ def test_filters_change_nothing_about_what_is_gone(told):
 
 
 @pytest.mark.parametrize("column", ["gone_since", "excluded"])
-def test_one_column_alone_is_the_same_as_among_all(told, column):
+def test_one_column_alone_is_the_same_as_among_all(pulled_twice, column):
     for name in ("events", "signatures", "attendances"):
-        archive = of.open(told.both)
+        archive = of.open(pulled_twice.both)
         pd.testing.assert_series_equal(archive.table(name, [column])[column], archive.table(name)[column])
 
 

@@ -124,8 +124,8 @@ def with_manifests(paths: Iterable[str]) -> tuple[set[File], list[File]]:
             with contextlib.suppress(SourceNotFound, InvalidSource):
                 found.update(listing.behind(path))
         folders = {os.path.dirname(file) for file in found if isinstance(file, str)}
-        beside = (slashed(os.path.join(folder, MANIFEST)) for folder in folders)
-        manifests |= {*filter(os.path.isfile, beside), *listing.manifests}
+        next_to_files = (slashed(os.path.join(folder, MANIFEST)) for folder in folders)
+        manifests |= {*filter(os.path.isfile, next_to_files), *listing.manifests}
     return found, list(manifests)
 
 
