@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,9 @@ class SpilledTables:
         self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (see `__del__`)
         self.ends = [0]
         self.offset = 0
+        self.lock = (
+            threading.Lock()
+        )  # a worker of a cluster can send rows while one of its threads reads them
 
     def __del__(self) -> None:
         self.__dict__.pop("_index", None)
@@ -44,18 +48,21 @@ class SpilledTables:
 
     def add(self, rows: pa.Table) -> None:
         """Keep some rows."""
-        self.file.seek(self.ends[-1])
-        with pa.ipc.new_stream(self.file, rows.schema) as stream:
-            stream.write_table(rows)
-        self.ends.append(self.file.tell())
+        with self.lock:
+            self.file.seek(self.ends[-1])
+            with pa.ipc.new_stream(self.file, rows.schema) as stream:
+                stream.write_table(rows)
+            self.ends.append(self.file.tell())
 
     def __iter__(self) -> Iterator[pa.Table]:
         return map(self._numbered, self._as_added())
 
     def _as_added(self) -> Iterator[pa.Table]:
         for start in self.ends[:-1]:
-            self.file.seek(start)
-            yield pa.ipc.open_stream(self.file).read_all()
+            with self.lock:
+                self.file.seek(start)
+                rows = pa.ipc.open_stream(self.file).read_all()
+            yield rows
 
     def only(self, keep: Callable[[pa.Table], pa.Table]) -> SpilledTables:
         """Return some of the rows."""
@@ -92,12 +99,13 @@ class SpilledTables:
         """The tables in the memory that the file is mapped to, sorted numbers of elements, and their rows."""
         tables = []
         if self.ends[:-1]:
-            self.file.seek(0)  # which writes what is buffered, too
-            found = pa.py_buffer(
-                mmap.mmap(self.file.fileno(), self.ends[-1], access=mmap.ACCESS_READ)
-                if self.ends[-1] > _IN_MEMORY
-                else self.file.read()
-            )
+            with self.lock:
+                self.file.seek(0)  # which writes what is buffered, too
+                found = pa.py_buffer(
+                    mmap.mmap(self.file.fileno(), self.ends[-1], access=mmap.ACCESS_READ)
+                    if self.ends[-1] > _IN_MEMORY
+                    else self.file.read()
+                )
             opened = (pa.ipc.open_stream(found.slice(start)).read_all() for start in self.ends[:-1])
             tables = [self._numbered(table) for table in opened if len(table)]
         numbers = np.concatenate([np.empty(0, np.int64), *(table[ELEMENT].to_numpy() for table in tables)])
