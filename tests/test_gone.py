@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames import Manifest, sandbox
-from tests.client.test_deletions import Service, serving
 from tests.clocks import GUARD, wait_for
 from tests.receiver.process import Receiver
 from tests.receiver.sender import TOKEN
@@ -382,71 +379,3 @@ def test_a_pull_of_which_a_page_was_taken_away_proves_nothing(group):
     for name in manifest.files:
         (manifest.folder / name).unlink()
     assert everything_gone(group) == {}
-
-
-def test_pages_without_a_manifest_prove_nothing(group):
-    group.delete("events", group.events[0])
-    manifest = group.pull()
-    (manifest.folder / ".manifest.json").unlink()
-    assert everything_gone(group) == {}
-
-
-def test_attendances_of_a_cancelled_event_are_excluded_as_it_is(tmp_path):
-    href = "https://example.org/api/v2/events/"
-    events = [
-        {"identifiers": [f"platform:{number}"], "title": "March", "status": status, "total_accepted": 1}
-        for number, status in enumerate(["confirmed", "cancelled"])
-    ]
-    links = [{"osdi:event": {"href": f"{href}{number}"}} for number in range(3)]
-    rsvps = [
-        {"identifiers": [f"platform:a{number}"], "status": "accepted", "_links": link}
-        for number, link in enumerate(links)
-    ]
-    dated = {"created_date": "2026-05-01T00:00:00Z"}
-    pages = [
-        {"_embedded": {"osdi:attendances": [rsvp | dated for rsvp in rsvps]}},
-        {"_embedded": {"osdi:events": events}},
-    ]
-    for order in (pages, pages[::-1]):
-        rows = of.open(order).attendances(["attendance_id", "excluded"]).set_index("attendance_id")
-        assert rows.excluded.fillna("").to_dict() == {"a0": "", "a1": "cancelled", "a2": ""}
-
-
-# -- what comes back --
-
-
-def test_what_comes_back_is_not_gone(tmp_path):
-    def gone(service: Service) -> list[str]:
-        assert service.pull(tmp_path).complete
-        rows = of.open(tmp_path).petitions(["petition_id", "gone_since"])
-        return rows.loc[rows.gone_since.notna(), "petition_id"].tolist()
-
-    with serving(petitions=3) as service:
-        petitions = service.lists["petitions"]
-        assert gone(service) == []
-        moment = petitions.pop("001")
-        assert gone(service) == ["001"]
-        assert gone(service) == ["001"]
-        petitions["001"] = moment
-        assert gone(service) == []
-        del petitions["000"], petitions["001"]
-        assert gone(service) == ["000", "001"]
-        since = of.open(tmp_path).petitions().gone_since.dropna()
-        assert {*since} == {pd.Timestamp(of.manifests(tmp_path)[-1].finished_at)}
-
-
-def test_what_a_webhook_delivered_after_a_pull_began_is_not_gone(tmp_path):
-    with serving(petitions=1) as service:
-        last = service.pull(tmp_path / "pulled", collections=["signatures"])
-        base = service.listener.base_url
-    for number, seconds in enumerate((-1, 0, 1)):
-        self = {"href": f"{base}/petitions/000/signatures/a{number}"}
-        links = {"self": self, "osdi:petition": {"href": f"{base}/petitions/000"}}
-        signature = {"created_date": "2026-01-01T00:00:00Z", "_links": links}
-        body = [{"osdi:signature": signature, "idempotency_key": f"{number}"}]
-        received = last.started_at + timedelta(seconds=seconds)
-        (tmp_path / f"{number}.json").write_text(
-            json.dumps({"received_at": received.isoformat(), "body": body})
-        )
-    rows = of.open(tmp_path).signatures(["signature_id", "gone_since"]).set_index("signature_id")
-    assert rows.gone_since.notna().to_dict() == {"a0": True, "a1": False, "a2": False}

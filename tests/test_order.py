@@ -69,18 +69,6 @@ def test_the_same_signature_of_two_webhooks_is_one_row_but_two_messages() -> Non
     assert rows_of([first, second], dedupe="message") == ["a", "a"]
 
 
-def test_a_late_update_wins_wherever_it_is_read() -> None:
-    old = delivery(signature(comments="old", modified=MONDAY), key="k1", at=SUNDAY)
-    new = delivery(signature(comments="new", modified=TUESDAY), key="k2", at=TUESDAY)
-    assert rows_of([old, new]) == rows_of([new, old]) == ["new"]
-
-
-def test_of_equally_new_ones_the_one_received_last_wins_wherever_it_is_read() -> None:
-    first = delivery(signature(comments="first", modified=MONDAY), key="k1", at=MONDAY)
-    last = delivery(signature(comments="last", modified=MONDAY), key="k2", at=TUESDAY)
-    assert rows_of([first, last]) == rows_of([last, first]) == ["last"]
-
-
 def test_newest_is_by_the_moment_and_not_by_the_text() -> None:
     earlier = delivery(signature(comments="earlier", modified="2026-05-04T23:00:00+10:00"), key="k1")
     later = delivery(signature(comments="later", modified="2026-05-04T14:00:00Z"), key="k2")
@@ -137,30 +125,6 @@ def test_the_tags_are_those_of_the_newest_version_that_lists_any_or_none() -> No
         assert tags[["idempotency_key", "tag"]].to_numpy().tolist() == [["k2", "a"], ["k2", "b"]]
     assert of.read_table([none, old, without], "signature_tags").empty
     assert len(of.read_table([old, without, none], "signature_tags", dedupe=False)) == 2
-
-
-def test_one_event_is_one_row_by_its_change_then_by_its_fetch_then_by_the_order_of_reading() -> None:
-    def page(title: str, modified: str, fetched: str) -> Any:
-        event = {"identifiers": ["platform:e1"], "title": title, "modified_date": modified}
-        return {"fetched_at": fetched, "body": {"_embedded": {"osdi:events": [event]}}}
-
-    old, new = page("old", MONDAY, SUNDAY), page("new", TUESDAY, MONDAY)
-    again, last = page("again", TUESDAY, TUESDAY), page("last", TUESDAY, TUESDAY)
-    for expected, documents in (
-        ("new", [old, new]),
-        ("again", [old, new, again]),
-        ("last", [new, again, last]),
-    ):
-        *others, final = documents
-        for order in itertools.permutations(others):
-            events = of.read_events([*order, final])
-            assert events["title"].tolist() == [expected]
-
-
-def test_an_event_of_v1_and_of_v2_is_one_row() -> None:
-    v1 = {"identifiers": ["platform:e1"], "summary": "v1", "start": MONDAY, "modified_at": MONDAY}
-    v2 = {"identifiers": ["platform:e1"], "title": "v2", "start_date": MONDAY, "modified_date": TUESDAY}
-    assert of.read_events([v2, v1])["title"].tolist() == ["v2"]
 
 
 def test_events_are_no_messages() -> None:
