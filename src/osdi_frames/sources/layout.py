@@ -35,7 +35,7 @@ _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
 _SPACE = re.compile(r"[ \t\r\n]*")
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)  # and strings, in which they are none
+_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{\]}]', re.DOTALL)  # and strings, in which they are none
 _DEEPEST = 200  # levels that are read of a document in which Python's recursion ends: that is below 1,000
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
 LINE_1 = np.ones(1, np.int64)
