@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from osdi_frames import Client, Manifest
 from osdi_frames.cli.pull import command
 from osdi_frames.shortcuts import read_table
-from osdi_frames.sources.manifest import MANIFEST, manifests, read_manifest
+from osdi_frames.sources.manifest import MANIFEST, manifests
 
 from .hostile import Listener, listening
 
@@ -86,7 +86,7 @@ def test_a_pull_of_what_changed_says_that_fewer_remain_and_a_full_one_forgets_it
         third = service.pull(tmp_path, since="last")
         assert third.complete
         assert (third.collections[0].known_records, third.collections[0].listed_records) == (8, 6)
-        assert read_manifest(third.folder).fewer_records == third.fewer_records == 2
+        assert manifests(third.folder)[0].fewer_records == third.fewer_records == 2
         assert "petitions: 6 of 8 known records remain; a full pull finds which are gone" in str(third)
         assert third.as_json()["collections"][0]["fewer_records"] == 2
         assert service.pull(tmp_path).fewer_records == 0  # everything: it asks for no totals
@@ -151,7 +151,7 @@ def test_a_manifest_says_of_each_collection_its_files_its_parent_and_whether_it_
         for petition in service.lists["petitions"]:
             service.lists[f"petitions/{petition}/signatures"] = {f"s{petition}": START}
         manifest = service.pull(tmp_path, collections=["signatures", "people"])
-        assert read_manifest(manifest.folder) == manifest
+        assert manifests(manifest.folder)[0] == manifest
         changed = service.pull(tmp_path, collections=["signatures"], since=START)
     petitions, signatures, people = manifest.collections
     assert [done.parent for done in manifest.collections] == [None, "petitions", None]
@@ -230,13 +230,13 @@ def test_a_manifest_of_the_first_form_is_read_and_one_of_a_later_form_so_far_as_
         stored = json.loads(path.read_text())
         later = {"form": 3, "colour": "red"}
         path.write_text(json.dumps(stored | later))
-        assert read_manifest(manifest.folder).form == 3
+        assert manifests(manifest.folder)[0].form == 3
         del stored["form"]
         for done in stored["collections"]:
             for name in ("files", "known_records", "listed_records", "fewer_records", "parent", "whole"):
                 del done[name]
         path.write_text(json.dumps(stored))
-        old = read_manifest(manifest.folder)
+        old = manifests(manifest.folder)[0]
         assert (old.form, old.complete, old.collections[0].files) == (1, True, ())
         assert old.is_whole(old.collections[0])
         del service.lists["petitions"]["000"]

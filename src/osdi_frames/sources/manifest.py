@@ -192,11 +192,6 @@ class Manifest:
         write_file(self.folder / MANIFEST, f"{text}\n".encode())
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a pull from its folder."""
-    return _parsed(folder, (folder / MANIFEST).read_bytes())
-
-
 def manifests(source: Paths) -> list[Manifest]:
     """Read the manifests of all pulls in a source, oldest first.
 
