@@ -1,5 +1,11 @@
-"""Resolve all versions of an element to one row.
+"""Resolve all versions of a thing to one row.
 
-Deduplication, filters, exclusion and growth from pull to pull are decided here and nowhere else.
+Deduplication, blocks, people, filters, exclusion and what is gone are decided here and nowhere else.
 It takes rows of every version, in any order of files, and opens no file.
+
+- `resolution`: a compiled request, with what to parse for it
+- `resolver`: the three steps: collect versions, decide, resolve
+- `versions`: which version is kept, and from which its blocks come; `spill`: the rows that wait
+- `people`: persons of all tables, and what acts take from them
+- `gone`, `exclusion`, `filters`: columns and conditions of resolved rows
 """

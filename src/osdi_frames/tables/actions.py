@@ -51,7 +51,7 @@ REFERRER_DATA = tuple(
 _TEST = ExclusionRule(
     "test", ("created_date", "modified_date", *(column.name for column in REFERRER_DATA)), (None,)
 )
-#: What is no RSVP: the service writes accepted, and attended of who came.
+#: Any other status does not count as an RSVP: the service writes accepted, and attended for those who came.
 _UNACCEPTED = ExclusionRule("unaccepted", ("status",), (None, "accepted", "attended"), unless=True)
 
 
