@@ -31,12 +31,14 @@ from tests.one_pass import scanned
 
 # How long an example or an answer takes depends on what else the machine does.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+# Whether a change is good is not to depend on what is drawn today: long forms and tests.fuzz look for what is new.
+settings.register_profile("same examples", settings.get_profile("any machine"), derandomize=True)
 vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(vars(httpx.Timeout(GUARD)))  # 5 s otherwise
 
 
-def pytest_configure() -> None:
-    """Keep compiled modules: each worker, and each process that a test starts, would compile them again."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose what Hypothesis draws, and keep compiled modules, which each worker and process would make again."""
+    settings.load_profile("same examples" if config.option.markexpr == "not long" else "any machine")
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
@@ -99,6 +99,7 @@ DOCUMENTS = st.lists(documents(), min_size=1, max_size=12)
 
 @settings(max_examples=20)
 @given(made=DOCUMENTS, way=WAYS, prefix=PREFIX)
+@example(made=["\ud800"], way=("event", True), prefix=None)  # a text that cannot be the name of a file
 def test_documents_read_as_the_reference_reads_them(made: list[Any], way: Any, prefix: str | None) -> None:
     documents_read_as_the_reference_reads_them(made, tables_of(way[0]), dedupe=way[1], prefix=prefix)
 

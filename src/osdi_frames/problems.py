@@ -144,12 +144,17 @@ class Problem:
 def file_name(name: str) -> str:
     r"""Return the name of a file as text.
 
-    Bytes that are not UTF-8 are escapes.
+    Bytes that are not UTF-8 are escapes; so are characters that no name can have.
 
-    >>> file_name("caf\udce9.json")
-    'caf\\xe9.json'
+    >>> file_name("caf\udce9.json"), file_name("\ud800.json")
+    ('caf\\xe9.json', '\\ud800.json')
     """
-    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+    if name.isascii():
+        return name
+    try:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return name.encode("utf-8", "backslashreplace").decode()
 
 
 def warn_caller(message: str, category: type[UserWarning]) -> None:
