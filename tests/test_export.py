@@ -117,6 +117,15 @@ def test_a_column_of_too_many_values_for_folders_is_an_error_that_names_it(tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+def test_only_the_columns_that_are_asked_for_are_written(tmp_path):
+    columns = {"signatures": ["source", "comments"], "events": None}
+    of.export(SMALL, tmp_path / "out", tables=columns)
+    assert pq.read_schema(tmp_path / "out/signatures.parquet").names == ["source", "comments"]
+    assert pq.read_schema(tmp_path / "out/events.parquet").names == [c.name for c in TABLES["events"].columns]
+    of.export(SMALL, tmp_path / "hidden", tables=columns, drop="identifying")  # which comments are
+    assert pq.read_schema(tmp_path / "hidden/signatures.parquet").names == ["source"]
+
+
 def test_an_unknown_partition_names_the_nearest(tmp_path):
     with pytest.raises(UnknownColumn, match=r"'regon'.*location_region"):
         of.export(SMALL, tmp_path / "out", partition_by="regon")

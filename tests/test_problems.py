@@ -43,8 +43,8 @@ def message(source: Any, table: str) -> str:
     """Read a table strictly, and give what stops it, without the remedy that each names."""
     with pytest.raises(BadDocument) as stopped:
         of.open(source).scan(table).read_all()
-    said, remedy = str(stopped.value).split("; on_error=")
-    assert remedy == '"skip" (--on-error skip) passes over it, osdi_frames.check lists all'
+    said, remedy = str(stopped.value).split("; open it with on_error=")
+    assert remedy == '"skip" (--on-error skip) to pass over it; osdi_frames.check lists all'
     return said
 
 

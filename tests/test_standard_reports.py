@@ -5,7 +5,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
-from osdi_frames.errors import MissingColumn
+from osdi_frames.errors import MissingColumn, UnknownReport
 from osdi_frames.reports import STANDARD, function_of
 
 
@@ -53,3 +53,10 @@ def test_a_report_made_twice_is_the_same_and_leaves_no_trace_of_the_first_frame(
 def test_columns_and_types_of_a_report_are_the_same_whatever_rows_come(part, data, reported):
     for name, frame in of.report(data / part).items():
         assert frame.reset_index().dtypes.equals(reported[name].reset_index().dtypes)
+
+
+def test_a_report_that_was_not_made_is_an_error_that_lists_the_others():
+    made = of.report({"title": "March", "total_accepted": 12})
+    assert "rsvps_by_pull" not in made
+    with pytest.raises(UnknownReport, match=r"no report 'rsvps_by_pull' .* there are: rsvps_by_campaign, "):
+        made["rsvps_by_pull"]

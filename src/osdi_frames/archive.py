@@ -467,7 +467,7 @@ class Archive(Reader):
         self,
         destination: str | os.PathLike[str],
         *,
-        tables: Iterable[str] | None = None,
+        tables: Tables = None,
         format: Format = "parquet",  # noqa: A002 (the word that pandas users know)
         partition_by: str | Literal["month"] | None = None,
         dedupe: Dedupe = True,
@@ -490,14 +490,14 @@ class Archive(Reader):
             The folder to make, or an address, as ``s3://bucket/tables``: there the files are uploaded at the end,
             and the manifest last.
         tables
-            The tables to write; all when not given.
+            As for `tables`: the tables to write, or a mapping of these to the columns to write.
         format
             ``"parquet"`` (zstd; fields carry their meaning and privacy class, the schema its version), ``"csv"``
             or ``"xlsx"`` (extra ``excel``; see `write_excel`).
         partition_by
             A column: a folder ``by_column=value`` for each value, in which the column itself stays; or
-            ``"month"``: a folder ``month=2026-05`` for each month of an event's `start_date` or a signature's
-            `created_date`. A table without the column is one file all the same.
+            ``"month"``: a folder ``month=2026-05`` for each month of an event's `start_date` and of the
+            `created_date` of all else. A table without the column, as child tables, is one file all the same.
         dedupe, people
             As for `table`.
         overwrite

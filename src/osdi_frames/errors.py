@@ -52,6 +52,10 @@ class UnknownTable(OsdiError, KeyError):
     """A table that is not declared; the message lists those that are."""
 
 
+class UnknownReport(OsdiError, KeyError):
+    """A report that was not made; the message lists those that were."""
+
+
 class UnknownColumn(OsdiError, KeyError):
     """A column that a table does not declare; the message names the nearest ones."""
 

@@ -77,7 +77,9 @@ _NAMED_TYPE = (
 #: The value of a finding about the key alone.
 NOTHING: Any = object()
 
-_PASSED_OVER: Final = 'on_error="skip" (--on-error skip) passes over it, osdi_frames.check lists all'
+_PASSED_OVER: Final = (
+    'open it with on_error="skip" (--on-error skip) to pass over it; osdi_frames.check lists all'
+)
 FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
 _PLAUSIBLE: Final = range(2000, 2100)
 _KINDS = 6  # of files not read that a message names

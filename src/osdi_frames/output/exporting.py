@@ -12,7 +12,7 @@ from osdi_frames.errors import UnknownColumn, nearest
 from osdi_frames.output.files import FileForm, FolderPartition, write_tables
 from osdi_frames.privacy import Drop, Key, Pseudonyms
 from osdi_frames.quoting import quoted
-from osdi_frames.resolving.resolution import Rows, named_tables
+from osdi_frames.resolving.resolution import Rows, Tables, named_tables
 from osdi_frames.tables import main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Table
@@ -33,7 +33,7 @@ class ExportRequest:
     @classmethod
     def of(
         cls,
-        tables: Iterable[str] | None,
+        tables: Tables,
         *,
         partition_by: str | None,
         pseudonymize: Key | None = None,
@@ -48,11 +48,13 @@ class ExportRequest:
         UnknownTable, UnknownColumn, InvalidArgument
             As `Archive.export` says.
         """
-        chosen = {name: declared(name) for name in named_tables(tables)}
+        columns = named_tables(tables)
+        chosen = {name: declared(name) for name in columns}
         pseudonyms = Pseudonyms.of(
             pseudonymize, drop, coordinate_decimals=coordinate_decimals, postal_characters=postal_characters
         )
-        schemas = {name: (pseudonyms or Table).schema(table) for name, table in chosen.items()}
+        schema = (pseudonyms or Table).schema
+        schemas = {name: schema(table, table.select(columns[name])) for name, table in chosen.items()}
         return cls(chosen, schemas, _partitions(chosen.values(), schemas, partition_by), pseudonyms)
 
     @property

@@ -209,7 +209,7 @@ def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     >>> signed = pd.DataFrame({"created_date": [pd.Timestamp("2026-05-01T10:00Z")], "source": ["=1+1"]})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_excel(signed, f"{folder}/a.xlsx")
-    ...     pd.read_excel(f"{folder}/a.xlsx")
+    ...     pd.read_excel(f"{folder}/a.xlsx")  # which needs openpyxl
        created_date (UTC) source
     0 2026-05-01 10:00:00   =1+1
     """

@@ -157,13 +157,13 @@ class Pseudonyms:
         """
         return repr(self)
 
-    def schema(self, table: Table) -> pa.Schema:
+    def schema(self, table: Table, columns: Sequence[Column] | None = None) -> pa.Schema:
         """Return the schema of the columns that are left.
 
         Each field says what became of it.
         """
         fields = []
-        for column in table.columns:
+        for column in table.columns if columns is None else columns:
             level = "plain" if column.privacy.level == "plain" else "sensitive"
             metadata = {"meaning": column.meaning, "privacy": level, "pseudonymized": str(column.privacy)}
             is_hidden = self.key is None and column.privacy.level == "identifying"

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, counted
+from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, UnknownReport, counted
 from osdi_frames.frames import frame
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.privacy import hide_in_rows
@@ -134,7 +134,12 @@ class ReportResult(Mapping[str, pd.DataFrame]):
     """The headline figures that are small, or would reveal small counts."""
 
     def __getitem__(self, name: str) -> pd.DataFrame:
-        return {declared.name: frame for declared, frame in self.reports}[name]
+        made = {declared.name: frame for declared, frame in self.reports}
+        if name not in made:
+            raise UnknownReport(
+                f"no report {quoted(name)} was made of this archive; there are: {', '.join(made)}"
+            )
+        return made[name]
 
     def __iter__(self) -> Iterator[str]:
         return (declared.name for declared, _ in self.reports)

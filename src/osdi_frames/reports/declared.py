@@ -216,7 +216,8 @@ _REGION: Final = ("location_country", "location_region")
 _STATES: Final = """\
 At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps its
 RSVPs, and one that moved to another campaign takes them along. So does a deleted one, unless the column `excluded`
-says of its last row that it is ``gone``.
+says of its last row that it is ``gone``: that is known of resolved events, as in `Archive.report`, and not of rows that
+were read with ``dedupe=False``.
 
 The pages of one pull are fetched seconds apart. Rows belong to one pull as long as no `pause` lies between one
 fetched_at and the next, and the pull is shown at its last. Too short a pause makes a slow pull two points, the first
