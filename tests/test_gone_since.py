@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osdi_frames.resolving.exclusion import excluded
 from osdi_frames.resolving.gone import gone_since, proving
+from osdi_frames.resolving.resolver import excluded
 from osdi_frames.sources.manifest import CollectionPulled, Manifest
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE

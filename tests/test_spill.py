@@ -1,4 +1,4 @@
-"""Rows that wait: they are the same whoever reads them at the same time, and on another worker."""
+"""Rows of versions that wait: they are the same whoever reads them at the same time, and on another worker."""
 
 import pickle
 import threading
@@ -6,7 +6,7 @@ import threading
 import pyarrow as pa
 
 from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.resolving.spill import SpilledTables
+from osdi_frames.resolving.versions import SpilledTables
 
 
 def test_rows_are_sent_whole_while_others_read_and_take_them():

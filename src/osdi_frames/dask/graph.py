@@ -28,8 +28,7 @@ from osdi_frames.reader import Reader
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Decisions, Resolver
-from osdi_frames.resolving.spill import SpilledTables, only
-from osdi_frames.resolving.versions import Versions
+from osdi_frames.resolving.versions import SpilledTables, Versions, only
 from osdi_frames.tables import main_table
 from osdi_frames.tables.schema import ElementType, Table
 

@@ -7,5 +7,5 @@ The tables have the rows of every version of every element, and nothing here kno
 - `database`: DuckDB, which parses them, and its queries
 - `columns`: what stands at paths, which of it fits its type, and the columns made of it
 - `documents`: the elements of a document that Python parses; `mend` brings what does not fit into a form that does
-- `keys`: the keys that no table reads; `check`: problems, keys and counts of a whole archive
+- `undeclared`: the keys that no table reads; `check`: problems, keys and counts of a whole archive
 """

@@ -4,8 +4,8 @@ Deduplication, blocks, people, filters, exclusion and what is gone are decided h
 It takes rows of every version, in any order of files, and opens no file.
 
 - `resolution`: a compiled request, with what to parse for it
-- `resolver`: the three steps: collect versions, decide, resolve
-- `versions`: which version is kept, and from which its blocks come; `spill`: the rows that wait
+- `resolver`: the three steps: collect versions, decide, resolve; then why reports leave a row out
+- `versions`: the rows that wait, which version is kept, and from which its blocks come
 - `people`: persons of all tables, and what acts take from them
-- `gone`, `exclusion`, `filters`: columns and conditions of resolved rows
+- `gone`: what complete pulls prove to be no longer there; `filters`: by period, petition, campaign and status
 """

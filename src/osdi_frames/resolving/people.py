@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
-from osdi_frames.resolving.spill import SpilledTables, among, replaced, with_column
-from osdi_frames.resolving.versions import ORDER, Merger, Rules
+from osdi_frames.resolving.versions import ORDER, Merger, Rules, SpilledTables, among, replaced, with_column
 from osdi_frames.tables import TABLES, main_table
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import Table

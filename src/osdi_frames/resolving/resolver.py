@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
 from typing import Final
 
@@ -15,18 +16,27 @@ from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.parse import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import people
-from osdi_frames.resolving.exclusion import OF_EVENTS, excluded
 from osdi_frames.resolving.gone import PARENTS, gone_since, id_of
 from osdi_frames.resolving.people import Donors
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
-from osdi_frames.resolving.spill import SpilledTables, among, only, replaced, with_column, without
-from osdi_frames.resolving.versions import Merger, Versions
+from osdi_frames.resolving.versions import (
+    Merger,
+    SpilledTables,
+    Versions,
+    among,
+    only,
+    replaced,
+    with_column,
+    without,
+)
 from osdi_frames.tables import main_table
 from osdi_frames.tables.actions import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
 from osdi_frames.tables.people import PEOPLE
-from osdi_frames.tables.schema import ElementType, Table
+from osdi_frames.tables.schema import ElementType, ExclusionRule, Table
 
+#: The columns of the events that `excluded` takes for attendances.
+OF_EVENTS: Final = ("event_id", "excluded")
 _NONE: Final = np.empty(0, np.int64)
 _NO_EVENTS: Final = pa.table({name: pa.array([], pa.string()) for name in OF_EVENTS})
 
@@ -298,6 +308,34 @@ class Resolver:
         """Return the requested columns, and the numbers of the elements."""
         schema = self.resolution.schemas[table.name].append(pa.field(ELEMENT, pa.int64()))
         return pa.Table.from_arrays([rows[name] for name in schema.names], schema=schema)
+
+
+def excluded(element: ElementType, rows: pa.Table, events: pa.Table | None = None) -> pa.ChunkedArray:
+    """Return why reports leave out each row.
+
+    The rows are those of the main table of a type, as they were resolved; a rule about a column that they do not have
+    leaves nothing out. `events` are resolved events, with the columns `OF_EVENTS`: attendances that count themselves
+    have their event's reason. The reason is null where the row counts.
+    """
+    found = pa.chunked_array([pa.nulls(len(rows), pa.string())])
+    for rule in reversed(element.exclusions):
+        if {*rule.columns} <= {*rows.column_names}:
+            holds = reduce(pc.and_, (_holds(rule, rows[name]) for name in rule.columns))
+            if pc.any(holds).as_py():
+                found = pc.if_else(holds, rule.reason, found)
+    return found if events is None else pc.coalesce(found, _reasons(rows["event_id"], events))
+
+
+def _holds(rule: ExclusionRule, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    is_one = pc.is_in(column, pa.array(rule.values, column.type))
+    return pc.invert(is_one) if rule.unless else is_one
+
+
+def _reasons(event_ids: pa.ChunkedArray, events: pa.Table) -> pa.ChunkedArray:
+    """Return the reason of each id's event."""
+    left_out = events.filter(pc.and_(*(pc.is_valid(events[name]) for name in OF_EVENTS)))
+    ids, reasons = (left_out[name].combine_chunks() for name in OF_EVENTS)
+    return reasons.take(pc.index_in(event_ids, ids))
 
 
 def with_room(rows: pa.Table, table: Table, names: Iterable[str]) -> pa.Table:
