@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # names of types only: who reads tables needs no plots and no
     from osdi_frames.output.files import Format
     from osdi_frames.privacy import Drop, Key
     from osdi_frames.reports import Report
-    from osdi_frames.reports.spelling import Spelling
+    from osdi_frames.reports.groups import Spelling
     from osdi_frames.resolving.resolution import Dedupe
 
 

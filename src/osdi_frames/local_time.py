@@ -10,7 +10,7 @@ import pandas as pd
 
 from osdi_frames.errors import MissingExtra
 from osdi_frames.frames import as_frame
-from osdi_frames.reports.columns import UTC, Convert, local, take
+from osdi_frames.reports.measures import UTC, Convert, local, take
 
 #: The times that are a datetime in every zone. A placeholder such as 9999-12-31 may be one in none.
 _FIRST, _LAST = pd.Timestamp("0001-01-02"), pd.Timestamp("9999-12-30")
@@ -71,7 +71,7 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
     1  America/Los_Angeles                       NaT            fold
     """
     events = as_frame(events, caller="local_to_utc")
-    needed = take(events, _NEEDS, by=None, report="local_to_utc")
+    needed = take(events, _NEEDS, report="local_to_utc")
     zones = _zones(needed["location_latitude"], needed["location_longitude"])
     start_utc, start_ambiguity = _moments(needed["start_date"], zones)
     end_utc, end_ambiguity = _moments(needed["end_date"], zones)

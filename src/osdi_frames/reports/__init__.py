@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from osdi_frames.reports.columns import By, Period
 from osdi_frames.reports.declared import REPORTS, STANDARD, Report
+from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.making import function_of
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables.schema import NO_DATE, NONE

@@ -18,10 +18,11 @@ from osdi_frames.parsing.check import Inspection
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import listed, quoted
-from osdi_frames.reports import STANDARD, Report, exclusion, totals
+from osdi_frames.reports import STANDARD, Report, exclusion
 from osdi_frames.reports.declared import ATTENDANCES, GROWTH
+from osdi_frames.reports.groups import Spelling, checked_spelling, contexts
 from osdi_frames.reports.making import Counting, make
-from osdi_frames.reports.spelling import Spelling, checked, contexts
+from osdi_frames.reports.measures import are_attendances, headline_figures, hidden_figures, rsvp_notes
 from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
 from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
@@ -61,7 +62,7 @@ class ReportRequest:
         asked = [*include, *({"cancelled"} & {*Filtering(self.filters).asked.get("status", ())})]
         object.__setattr__(self, "include", tuple(dict.fromkeys(asked)))
         _refuse(self.reports)
-        checked(self.spelling)
+        checked_spelling(self.spelling)
         if self.min_count is not None and (not isinstance(self.min_count, int) or self.min_count < 1):
             raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
 
@@ -153,13 +154,13 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
         A count is None where it is not shown.
         """
-        found = totals.figures(self.tables)
+        found = headline_figures(self.tables)
         return {name: None if name in self.hidden else count for name, count in found.items()}
 
     @property
     def rsvps_are_attendances(self) -> bool:
         """Whether the RSVPs are attendances: no event counts."""
-        return totals.are_attendances(self.tables)
+        return are_attendances(self.tables)
 
     def __repr__(self) -> str:
         """Return the figures in one line, then the notes."""
@@ -229,7 +230,7 @@ def make_reports(
     _warn_of_incomplete(pulls)
     of_period = not {"since", "until"}.isdisjoint(filtering.asked)
     notes += filter(None, [exclusion.note(counts)])
-    notes += totals.notes(counting, of_period=of_period, below=wanted.min_count)
+    notes += rsvp_notes(counting, of_period=of_period, below=wanted.min_count)
     if wanted.unfiltered:
         (chosen, *_) = wanted.unfiltered.values()
         notes.insert(1, f"not reported: {', '.join(wanted.unfiltered)} (they have no {' or '.join(chosen)})")
@@ -248,7 +249,7 @@ def make_reports(
 def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], filtering: Filtering) -> None:
     """Warn where there is nothing to report."""
     headline = [name for name in _HEADLINE if name in tables]
-    if all(tables[name].empty for name in headline) and not totals.are_attendances(tables):
+    if all(tables[name].empty for name in headline) and not are_attendances(tables):
         nothing = " and ".join(f"no {TABLES[name].element.name}" for name in headline)
         named = listed(paths) or "the source"
         why = " passes the filters" if filtering.asked else ""
@@ -387,7 +388,7 @@ def _suppressed(result: ReportResult, below: int, spelling: Spelling) -> ReportR
         inspection=None,  # how much was read, and what else
         notes=(*result.notes, *notes),
         below=below,
-        hidden=totals.hidden_figures(result.tables, below),
+        hidden=hidden_figures(result.tables, below),
     )
 
 

@@ -9,9 +9,8 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from osdi_frames.quoting import quoted
 from osdi_frames.reports import measures
-from osdi_frames.reports.columns import By, Period, named_keys
+from osdi_frames.reports.groups import By, Period, named_keys
 from osdi_frames.reports.measures import Measure
 from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, Titled, heading
 
@@ -203,7 +202,7 @@ class Report:
     def reader(self) -> str:
         """The call that reads its frame."""
         repeated = ", dedupe=False" if self.kind == "growth" else ""
-        return f"osdi_frames.open(source).table({quoted(self.read_from)}{repeated})"
+        return f"osdi_frames.open(source).table('{self.read_from}'{repeated})"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -13,15 +13,24 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import pandas_dtype
 
-from osdi_frames.errors import InvalidColumn, only_known
+from osdi_frames.errors import InvalidColumn, MissingColumn, only_known
 from osdi_frames.frames import as_frame
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.columns import By, Convert, Groups, group, group_periods, named_keys, take, utc
 from osdi_frames.reports.declared import Report
-from osdi_frames.reports.measures import Grouped
-from osdi_frames.reports.spelling import Spelling, checked, contexts
-from osdi_frames.reports.titles import add_titles
+from osdi_frames.reports.groups import (
+    By,
+    Groups,
+    Spelling,
+    checked_spelling,
+    contexts,
+    group,
+    group_periods,
+    named_keys,
+)
+from osdi_frames.reports.measures import Convert, Grouped, take, utc
+from osdi_frames.reports.titles import Titled, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
+from osdi_frames.tables.schema import NONE
 
 #: Of each table with a row per element: its columns.
 _COLUMNS: Final = {
@@ -50,7 +59,7 @@ class Counting:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "include", exclusion.included(self.include))
-        checked(self.spelling)
+        checked_spelling(self.spelling)
 
 
 def make(
@@ -72,7 +81,7 @@ def make(
     titled = report.subject.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     reader = f"{report.reader} reads {report.read_from}"
-    rows = take(frame, needs, by=by, report=report.name, reader=reader)
+    rows = take(frame, needs, keys=keys, report=report.name, reader=reader)
     counting = replace(counting, by=by)
     groups = _groups(report, frame, rows, counting)
     if by is None or report.kind == "groups":
@@ -84,7 +93,7 @@ def make(
         )
     else:
         made = _growth(report, rows, groups, pd.Timedelta(counting.pause))
-    made = made if titles is None else add_titles(made, titles, titled, name=report.name)
+    made = made if titles is None else _titled(made, titles, titled, name=report.name)
     made.attrs["note"] = "\n".join(filter(None, [note, *groups.notes]))
     made.attrs["caveat"] = "\n".join(groups.notes)
     return made
@@ -107,7 +116,9 @@ def row_numbers(
     report: Report, frame: pd.DataFrame, made: pd.DataFrame, *, spelling: Spelling = "merged"
 ) -> NDArray[np.int64]:
     """Return in which row of a report each row counts."""
-    rows = take(frame, {"created_date": utc} if report.by is None else {}, by=report.by, report=report.name)
+    rows = take(
+        frame, {"created_date": utc} if report.by is None else {}, keys=report.keys, report=report.name
+    )
     groups = _groups(report, frame, rows, Counting(by=report.by, spelling=spelling))
     return made.index.get_indexer(groups.labels)[groups.number]
 
@@ -201,6 +212,29 @@ def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
     rows["pull"] = (rows["fetched_at"].diff() > pause).cumsum()
     rows["rsvps"] = rows.groupby("event_id")["total_accepted"].ffill().fillna(0).astype("int64")
     return rows.drop_duplicates(["pull", "event_id"], keep="last")
+
+
+def _titled(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.DataFrame:
+    """Add the column `title` to a report by id.
+
+    It is missing where none is known.
+
+    Columns that are ids get titles in their place.
+    """
+    key = titled.key
+    if key not in report.index.names and list(report.columns.names) != [key]:
+        return report
+    missing = [column for column in (key, "title") if column not in titles.columns]
+    if missing:
+        raise MissingColumn(f"{name}: {titled.argument} needs {', '.join(missing)}")
+    named = titles[[key, "title"]].astype("str").dropna()
+    named = named[(named["title"].str.strip() != "") & (named[key] != NONE)]
+    known = dict(zip(named[key], named["title"], strict=True))  # the last row of an id holds
+    if key in report.index.names:
+        ids = report.index.get_level_values(key)
+        report.insert(0, "title", pd.Series([known.get(id_) for id_ in ids], report.index, dtype="str"))
+        return report
+    return report.rename(columns=distinct_labels({column: known.get(column) for column in report.columns}))
 
 
 def function_of(report: Report) -> Callable[..., pd.DataFrame]:

@@ -1,16 +1,26 @@
-"""Measures: what a report computes of each group of rows, with the columns, the unit and the total of each."""
+"""Measures: what a report computes of each group of rows, with the columns, the unit and the total of each.
+
+The columns are brought to one dtype each. The headline figures are computed of all rows: one number of RSVPs, and how
+it compares with the attendances that were read. RSVPs are the service's own totals of the events that count; where no
+event counts, they are the attendances.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
 
-from osdi_frames.reports.columns import LOCAL, UTC, Convert, identity, local, utc, whole
+from osdi_frames.errors import InvalidColumn, MissingColumn, counted, nearest
+from osdi_frames.quoting import cut
 from osdi_frames.tables.schema import NO_DATE, NONE
 
+Convert: TypeAlias = Callable[[pd.Series], pd.Series]
 Grouped: TypeAlias = "pd.api.typing.DataFrameGroupBy[Any, Any]"
 Made: TypeAlias = Mapping[str, pd.Series]
 Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
@@ -19,6 +29,110 @@ Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
 Unit: TypeAlias = Literal["number", "share", "time"]
 
 _FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%Y-%m-%d"}
+
+UTC: Final = "datetime64[us, UTC]"
+LOCAL: Final = "datetime64[us]"
+
+_LARGEST: Final = 2**63 - 1
+_HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
+
+
+def take(
+    frame: pd.DataFrame,
+    needs: Mapping[str, Convert],
+    *,
+    keys: Iterable[str] = (),
+    report: str,
+    reader: str = "",
+) -> pd.DataFrame:
+    """Take the columns that are counted.
+
+    Rows are numbered from 0; `keys` must be there, too.
+
+    An error names the `reader` of such a frame; where keys alone are missing, columns with similar names.
+    """
+    keys = list(keys)
+    missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
+    if missing:
+        mistyped = len(frame.columns) and keys and missing[-1] in keys  # the keys are the first
+        hint = nearest(missing[0], map(str, frame.columns)) if mistyped else reader
+        what = f"{report} needs {', '.join(map(cut, missing))}, which the frame does not have"
+        raise MissingColumn("; ".join(filter(None, [what, hint])))
+    return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
+
+
+def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
+    """Bring a column to its dtype, rows numbered from 0."""
+    try:
+        return convert(column.reset_index(drop=True))
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
+        raise InvalidColumn(
+            f"{report} cannot use the column {cut(str(column.name))}: {cut(reason)}"
+        ) from None
+
+
+def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:
+    """Return the numbers of a column's texts, and the texts.
+
+    A missing one is -1.
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(), column.cat.categories.astype("str")
+    return pd.factorize(column.astype("str"))
+
+
+def identity(column: pd.Series) -> pd.Series:
+    """Convert ids to numbers; blank is missing."""
+    if is_integer_dtype(column.dtype):
+        return column
+    codes, texts = coded(column)
+    blank = np.append(texts.str.strip() == "", True)
+    return pd.Series(codes).mask(blank[codes])
+
+
+def whole(column: pd.Series) -> pd.Series:
+    """Convert to whole numbers that may be missing.
+
+    Their sum fits 64 bits: pandas would wrap.
+    """
+    with np.errstate(invalid="ignore"):  # a float beyond 64 bits is an error, and not also a warning
+        counts: pd.Series = column.astype("Int64")
+    if counts.astype("float64").abs().sum() > _HALF and sum(map(abs, counts.dropna().tolist())) > _LARGEST:
+        raise OverflowError("the sum of its values does not fit 64 bits")
+    return counts
+
+
+def utc(column: pd.Series) -> pd.Series:
+    """Convert times to UTC.
+
+    Those without a zone are taken for UTC.
+    """
+    return _parsed(column, utc=True).astype(UTC)
+
+
+def local(column: pd.Series) -> pd.Series:
+    """Convert to wall clocks (interface 2.1).
+
+    A zone is dropped, the hour never shifted.
+    """
+    times: pd.Series = _parsed(column).dt.tz_localize(None)
+    return times.astype(LOCAL)
+
+
+def time(column: pd.Series) -> pd.Series:
+    """Convert times with a zone to UTC.
+
+    Those without one stay wall clocks.
+    """
+    times = column if is_datetime64_any_dtype(column.dtype) else _parsed(column)
+    return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
+
+
+def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
+    if is_numeric_dtype(column.dtype) and column.notna().any():
+        raise TypeError("numbers are no times")  # pandas would take them for nanoseconds
+    return pd.to_datetime(column, utc=utc, format="ISO8601")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +311,118 @@ BY_PULL: Final = (
 )
 SIGNATURES_OVER_TIME: Final = (SIGNATURES, PEOPLE, _cumulative("signatures"))
 ATTENDANCES_OVER_TIME: Final = (ATTENDANCES, *ATTENDED, PEOPLE, _cumulative("rsvps"))
+
+
+Tables: TypeAlias = Mapping[str, pd.DataFrame]
+"""The rows that count, of each table that is reported."""
+
+_FIGURES: Final[Mapping[str, Mapping[str, Callable[[pd.DataFrame], int]]]] = {
+    "events": {"events": len, "rsvps": lambda events: int(events["total_accepted"].sum())},
+    "attendances": {
+        "attendances": len,
+        "attended": lambda attendances: int(attendances["status"].eq("attended").sum()),
+        "rsvp_people": lambda attendances: attendances["person_id"].nunique(),
+    },
+    "signatures": {"signatures": len, "people": lambda signatures: signatures["person_id"].nunique()},
+}
+
+
+def are_attendances(tables: Tables) -> bool:
+    """Return whether the RSVPs are those read one by one."""
+    return _size(tables, "attendances") > 0 and not _size(tables, "events")
+
+
+def _size(tables: Tables, name: str) -> int:
+    return len(tables[name]) if name in tables else 0
+
+
+def headline_figures(tables: Tables) -> dict[str, int]:
+    """Count events, RSVPs, attendances, signatures, and people.
+
+    Those of attendances are left out where there are none, and `attended` where nobody is.
+    """
+    read = {name: tables[name] for name in _FIGURES if name in tables}
+    found = {name: count(rows) for table, rows in read.items() for name, count in _FIGURES[table].items()}
+    if are_attendances(tables):
+        found["rsvps"] = found["attendances"]
+    if not found.get("attendances"):
+        return {name: count for name, count in found.items() if name not in _FIGURES["attendances"]}
+    return {name: count for name, count in found.items() if count or name != "attended"}
+
+
+def hidden_figures(tables: Tables, below: int) -> frozenset[str]:
+    """Return the headline figures to hide.
+
+    They are small, or reveal how few people acted twice, how few came, or how few RSVPs one count alone has.
+    """
+    found, hidden = headline_figures(tables), {"attended"}
+    for acts, people in (("signatures", "people"), ("attendances", "rsvp_people")):
+        number, persons = found.get(acts, 0), found.get(people, 0)
+        if 0 < number < below or 0 < persons < below:
+            hidden |= {acts, people}
+        elif 0 < number - persons < below:
+            hidden.add(people)
+    if are_attendances(tables):
+        return frozenset(hidden | ({"rsvps"} if "attendances" in hidden else set()))
+    is_small = 0 < found.get("rsvps", 0) < below
+    return frozenset(hidden | {"attendances", "rsvp_people"} | ({"rsvps"} if is_small else set()))
+
+
+def rsvp_notes(tables: Tables, *, of_period: bool, below: int | None) -> list[str]:
+    """Return lines on RSVPs: totals, attendances, attended.
+
+    Where small counts are hidden, they have no numbers.
+    """
+    if not _size(tables, "attendances"):
+        return []
+    found = headline_figures(tables)
+    compared = "" if are_attendances(tables) else _compared(tables, of_period=of_period)
+    if below is not None:
+        return [_WITHOUT_NUMBERS] if compared else []
+    attended, attendances = found.get("attended", 0), found["attendances"]
+    rate = show(attended / attendances, "share")
+    came = f"attended: {attended:,} of {counted(attendances, 'attendance')} ({rate})" if attended else ""
+    return [line for line in (compared, came) if line]
+
+
+#: What is said where small counts are hidden: how many RSVPs one of both lacks may be few.
+_WITHOUT_NUMBERS: Final = "RSVPs are the service's totals; the attendances in this archive are not the same."
+
+
+def _compared(tables: Tables, *, of_period: bool) -> str:
+    """Return what the totals and the attendances have in common.
+
+    Nothing, if they are the same. Within a period they are not about the same RSVPs: events are filtered by another
+    date.
+    """
+    events, attendances = tables["events"], tables["attendances"]
+    total, number = int(events["total_accepted"].sum()), len(attendances)
+    rsvps = f"{counted(total, 'RSVP')} by the service's totals"
+    if of_period:
+        read = f"{counted(number, 'attendance')} in this archive"
+        return f"{rsvps}, of events by start_date; {read}, by created_date." if total != number else ""
+    totals = events.groupby("event_id")["total_accepted"].sum().astype("int64")
+    of_event = attendances["event_id"].value_counts()
+    of_event = of_event.set_axis(of_event.index.astype("str")).reindex(totals.index, fill_value=0)
+    both = totals.clip(upper=of_event)
+    common, besides = int(both.sum()), int(of_event.sum() - both.sum())
+    if common == total == number:
+        return ""
+    said = [rsvps, *([_in_common(common, total, both, totals)] if total else [])]
+    others = (
+        (besides, "that the totals do not count"),
+        (number - common - besides, "of events that it lacks"),
+    )
+    if more := [f"{counted(some, 'attendance')} {which}" for some, which in others if some]:
+        said.append(f"{'it also' if common else 'this archive'} has {' and '.join(more)}")
+    return f"{'; '.join(said)}."
+
+
+def _in_common(common: int, total: int, both: pd.Series, totals: pd.Series) -> str:
+    """Return how many RSVPs, of how many events, are attendances."""
+    if not common:
+        return "none of them is in this archive as an attendance"
+    some = "all" if common == total else f"{common:,}"
+    are = "is in this archive as an attendance" if common == 1 else "are in this archive as attendances"
+    begun, all_ = int((both > 0).sum()), int((totals > 0).sum())
+    return f"{some} of them {are}" + (f", from {begun:,} of {counted(all_, 'event')}" if begun < all_ else "")

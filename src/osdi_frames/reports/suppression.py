@@ -12,11 +12,10 @@ from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.quoting import quoted
-from osdi_frames.reports.columns import time_levels
 from osdi_frames.reports.declared import EVENTS, REPORTS, Report
+from osdi_frames.reports.groups import Spelling, time_levels
 from osdi_frames.reports.making import row_numbers
 from osdi_frames.reports.protection import Breakdown, Counts, Mask, hide_in_line, protect
-from osdi_frames.reports.spelling import Spelling
 
 _UNPROTECTED: Final = {name for report in REPORTS for name in report.unprotected}
 _COUNTS: Final = tuple(dict.fromkeys(report.count for report in REPORTS))

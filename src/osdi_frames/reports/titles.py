@@ -8,7 +8,6 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.errors import MissingColumn
 from osdi_frames.tables.schema import NONE
 
 
@@ -60,29 +59,6 @@ def heading(name: object) -> str:
     """
     text = words(name).replace("rsvps", "RSVPs")
     return f"{text[:1].upper()}{text[1:]}"
-
-
-def add_titles(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.DataFrame:
-    """Add the column `title` to a report by id.
-
-    It is missing where none is known.
-
-    Columns that are ids get titles in their place.
-    """
-    key = titled.key
-    if key not in report.index.names and list(report.columns.names) != [key]:
-        return report
-    missing = [column for column in (key, "title") if column not in titles.columns]
-    if missing:
-        raise MissingColumn(f"{name}: {titled.argument} needs {', '.join(missing)}")
-    named = titles[[key, "title"]].astype("str").dropna()
-    named = named[(named["title"].str.strip() != "") & (named[key] != NONE)]
-    known = dict(zip(named[key], named["title"], strict=True))  # the last row of an id holds
-    if key in report.index.names:
-        ids = report.index.get_level_values(key)
-        report.insert(0, "title", pd.Series([known.get(id_) for id_ in ids], report.index, dtype="str"))
-        return report
-    return report.rename(columns=distinct_labels({column: known.get(column) for column in report.columns}))
 
 
 def labelled(report: pd.DataFrame) -> pd.DataFrame:

@@ -1,25 +1,33 @@
-"""The columns that a report counts, each brought to its one dtype, and the groups that it counts by.
+"""The groups that a report counts by: values, spellings of one value, periods of time.
 
 Every row is in one group, also when it has no value.
+
+Codes of sources and referrers are equal but for case, blanks around them, ``-`` and ``_`` and the form of Unicode: the
+most frequent spelling is shown. Countries and regions become their codes of ISO 3166, addresses of websites their
+host. What is not recognised stays as it is.
 """
 
 from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_list_like, is_numeric_dtype
+from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_dtype
 
-from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
+from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.problems import FAR, trusted_years
 from osdi_frames.quoting import cut, quoted
-from osdi_frames.reports.spelling import MERGED, Spelling, Texts, note
+from osdi_frames.reports.measures import coded, converted, time
+from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 
@@ -45,7 +53,6 @@ class Period:
 By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
 """What to group by: a column, a pandas Grouper with a key, a Period, or a list of them."""
 
-Convert: TypeAlias = Callable[[pd.Series], pd.Series]
 Coded: TypeAlias = tuple[NDArray[Any], pd.Index]
 """The number of each row's value, and the label of each number, labels in order."""
 
@@ -54,12 +61,6 @@ PERIOD_NAMES: Final = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y
 _FORMATS: Final = {"M": "%Y-%m", "Q": "%Y-%m", "Y": "%Y"}
 #: The names of periods, as reports write them.
 _PERIOD: Final = re.compile(r"(?:(?:before |after )?\d{4}(?:-\d\d){0,2})|\(no date\)")
-
-UTC: Final = "datetime64[us, UTC]"
-LOCAL: Final = "datetime64[us]"
-
-_LARGEST: Final = 2**63 - 1
-_HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
 
 
 def time_levels(index: pd.Index) -> list[int]:
@@ -73,36 +74,6 @@ def time_levels(index: pd.Index) -> list[int]:
     ]
 
 
-def take(
-    frame: pd.DataFrame, needs: Mapping[str, Convert], *, by: By | None, report: str, reader: str = ""
-) -> pd.DataFrame:
-    """Take the columns that are counted.
-
-    Rows are numbered from 0; the keys of `by` must be there, too.
-
-    An error names the `reader` of such a frame; where keys alone are missing, columns with similar names.
-    """
-    keys = [name for name, _ in named_keys(by, report=report)]
-    missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
-    if missing:
-        mistyped = len(frame.columns) and keys and missing[-1] in keys  # the keys are the first
-        hint = nearest(missing[0], map(str, frame.columns)) if mistyped else reader
-        what = f"{report} needs {', '.join(map(cut, missing))}, which the frame does not have"
-        raise MissingColumn("; ".join(filter(None, [what, hint])))
-    return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
-
-
-def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
-    """Bring a column to its dtype, rows numbered from 0."""
-    try:
-        return convert(column.reset_index(drop=True))
-    except (TypeError, ValueError, OverflowError) as error:
-        reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
-        raise InvalidColumn(
-            f"{report} cannot use the column {cut(str(column.name))}: {cut(reason)}"
-        ) from None
-
-
 def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
     """List the keys of `by` with their columns' names."""
     if by is None:
@@ -113,69 +84,6 @@ def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Groupe
         expected = "by is a column, a pandas Grouper with a key, a Period, or a list of them"
         raise InvalidColumn(f"{report}: {expected}")
     return [(str(name), key) for name, key in zip(names, keys, strict=True)]
-
-
-def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:
-    """Return the numbers of a column's texts, and the texts.
-
-    A missing one is -1.
-    """
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.cat.codes.to_numpy(), column.cat.categories.astype("str")
-    return pd.factorize(column.astype("str"))
-
-
-def identity(column: pd.Series) -> pd.Series:
-    """Convert ids to numbers; blank is missing."""
-    if is_integer_dtype(column.dtype):
-        return column
-    codes, texts = coded(column)
-    blank = np.append(texts.str.strip() == "", True)
-    return pd.Series(codes).mask(blank[codes])
-
-
-def whole(column: pd.Series) -> pd.Series:
-    """Convert to whole numbers that may be missing.
-
-    Their sum fits 64 bits: pandas would wrap.
-    """
-    with np.errstate(invalid="ignore"):  # a float beyond 64 bits is an error, and not also a warning
-        counts: pd.Series = column.astype("Int64")
-    if counts.astype("float64").abs().sum() > _HALF and sum(map(abs, counts.dropna().tolist())) > _LARGEST:
-        raise OverflowError("the sum of its values does not fit 64 bits")
-    return counts
-
-
-def utc(column: pd.Series) -> pd.Series:
-    """Convert times to UTC.
-
-    Those without a zone are taken for UTC.
-    """
-    return _parsed(column, utc=True).astype(UTC)
-
-
-def local(column: pd.Series) -> pd.Series:
-    """Convert to wall clocks (interface 2.1).
-
-    A zone is dropped, the hour never shifted.
-    """
-    times: pd.Series = _parsed(column).dt.tz_localize(None)
-    return times.astype(LOCAL)
-
-
-def time(column: pd.Series) -> pd.Series:
-    """Convert times with a zone to UTC.
-
-    Those without one stay wall clocks.
-    """
-    times = column if is_datetime64_any_dtype(column.dtype) else _parsed(column)
-    return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
-
-
-def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
-    if is_numeric_dtype(column.dtype) and column.notna().any():
-        raise TypeError("numbers are no times")  # pandas would take them for nanoseconds
-    return pd.to_datetime(column, utc=utc, format="ISO8601")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +145,7 @@ def group(
                 if spelling == "merged" and (merging := MERGED.get(name)):
                     context = frame.get(merging.context) if merging.context else None
                     shown = texts.merged(merging, None if context is None else _texts(context, nothing))
-                    notes += filter(None, [note(name, texts, shown)])
+                    notes += filter(None, [spelling_note(name, texts, shown)])
                 keys.append(_labelled(shown))
             else:
                 keys.append(_valued(column))
@@ -348,3 +256,176 @@ def _labelled(texts: Texts) -> Coded:
     number, names = pd.factorize(pd.Series(texts.texts, dtype="str"), sort=True)
     used, number = np.unique(number[texts.number], return_inverse=True)
     return number, names[used]
+
+
+Spelling: TypeAlias = Literal["merged", "exact"]
+Name: TypeAlias = Callable[[str, str], str | None]
+"""Takes a value and that of its context; returns what it is called, None where it is not recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """How the spellings of a column become one."""
+
+    name: Name | None = None
+    """None: spellings with the same key become the most frequent of them."""
+    context: str | None = None
+    """The column that the name depends on."""
+
+
+def key(text: str) -> str:
+    """Return what the spellings of a code have in common.
+
+    >>> key(" Spring_Mail ") == key("spring-mail")
+    True
+    """
+    normal = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip().casefold())
+    return normal.replace("_", "-")
+
+
+#: A host with a dot, with what an address has before and after it.
+_ADDRESS: Final = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@\s]*@)?(?:www\.)?([\w-]+(?:\.[\w-]+)+)\.?(?::\d*)?(?:[/?#].*)?",
+    re.DOTALL,
+)
+
+
+def _host(text: str, _: str) -> str | None:
+    """Return the host of a web address, without ``www.``.
+
+    >>> _host("https://www.Example.org/petitions?page=2", ""), _host("the newsletter", "")
+    ('example.org', None)
+    """
+    found = _ADDRESS.fullmatch(unicodedata.normalize("NFC", text).strip().casefold())
+    return found and found[1]
+
+
+def _country(text: str, _: str = "") -> str | None:
+    """Return the ISO 3166 code of a country.
+
+    >>> [_country(text) for text in ("us", "United States", "usa", "Narnia")]
+    ['US', 'US', 'US', None]
+    """
+    return _countries().get(_plain(text))
+
+
+def _region(text: str, country: str) -> str | None:
+    """Return the ISO 3166 code of a region.
+
+    The code of the country before it is left out.
+
+    >>> [_region(text, "United States") for text in ("California", "ca", "US-CA", "Ontario")]
+    ['CA', 'CA', 'CA', None]
+    """
+    code = _country(country)
+    return _regions(code).get(_plain(text)) if code else None
+
+
+def _plain(text: str) -> str:
+    """Return a text's key without accents."""
+    letters = unicodedata.normalize("NFKD", key(text))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+@cache
+def _countries() -> dict[str, str]:
+    import pycountry  # here: few reports have countries
+
+    names = ("name", "official_name", "common_name", "alpha_3", "alpha_2")
+    return {
+        _plain(getattr(country, name)): country.alpha_2
+        for name in names  # codes last: they come before names
+        for country in pycountry.countries
+        if hasattr(country, name)
+    }
+
+
+@cache
+def _regions(country: str) -> dict[str, str]:
+    """Return a country's regions by name and code.
+
+    A name that two of them have, as a city and the district around it, is not there.
+    """
+    import pycountry
+
+    regions = pycountry.subdivisions.get(country_code=country) or ()
+    codes = {region.code: region.code.partition("-")[2] for region in regions}
+    names = Counter(_plain(region.name) for region in regions)
+    found = {name: codes[region.code] for region in regions if names[name := _plain(region.name)] == 1}
+    for code, short in codes.items():  # codes last: they come before names
+        found |= {_plain(code): short, _plain(short): short}
+    return found
+
+
+#: How the spellings of each column become one; those of other columns do not.
+MERGED: Final = {
+    "source": Merging(),
+    "referrer": Merging(),
+    "website": Merging(_host),
+    "location_country": Merging(_country),
+    "location_region": Merging(_region, "location_country"),
+}
+
+
+def checked_spelling(spelling: Spelling) -> Spelling:
+    """Return a spelling; raise InvalidArgument for what is none."""
+    if spelling not in ("merged", "exact"):
+        raise InvalidArgument(f"spelling is 'merged' or 'exact', not {quoted(spelling)}")
+    return spelling
+
+
+def contexts(columns: Iterable[str]) -> list[str]:
+    """Return the columns that names depend on."""
+    return [context for name in columns if (context := MERGED.get(name, Merging()).context)]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of a column; `NONE` is no value.
+
+    `number` has the number of each row's text.
+    """
+
+    number: NDArray[np.int64]
+    texts: Sequence[str]
+
+    @property
+    def count(self) -> int:
+        """How many different texts occur."""
+        used = np.flatnonzero(np.bincount(self.number, minlength=len(self.texts)))
+        return len({self.texts[number] for number in used.tolist()} - {NONE})
+
+    def merged(self, merging: Merging, context: Texts | None) -> Texts:
+        """Return the texts with spellings made one."""
+        if merging.name is None:
+            return Texts(self.number, self._most_frequent())
+        if context is None:
+            number, found = self.number, [(text, "") for text in self.texts]
+        else:
+            size = len(context.texts)
+            number, pairs = pd.factorize(self.number * size + context.number)
+            found = [(self.texts[pair // size], context.texts[pair % size]) for pair in pairs.tolist()]
+        return Texts(number, [text if text == NONE else merging.name(text, of) or text for text, of in found])
+
+    def _most_frequent(self) -> list[str]:
+        """Return each text's most frequent spelling.
+
+        Of equal ones it is the first in code-point order.
+        """
+        counts = np.bincount(self.number, minlength=len(self.texts)).tolist()
+        keys = [key(text) for text in self.texts]
+        shown: dict[str, tuple[int, str]] = {}
+        for each, text, count in zip(keys, self.texts, counts, strict=True):
+            if text != NONE:
+                shown[each] = min((-count, text), shown.get(each, (1, "")))
+        return [NONE if text == NONE else shown[each][1] for each, text in zip(keys, self.texts, strict=True)]
+
+
+def spelling_note(column: str, before: Texts, after: Texts) -> str:
+    """Return a sentence about merged spellings, or nothing."""
+    if after.count == before.count:
+        return ""
+    return (
+        f"{before.count} spellings of {words(column)} became {after.count}; "
+        'spelling="exact" (--exact) keeps them apart'
+    )
