@@ -10,7 +10,6 @@ import pyarrow as pa
 import osdi_frames as of
 from osdi_frames.parsing.parse import Observer
 from osdi_frames.problems import Policy
-from osdi_frames.resolving.resolution import Resolution
 
 
 def scanned(
@@ -19,7 +18,7 @@ def scanned(
     """Return tables with all columns, or those that a mapping names."""
     archive = of.open(source, **settings)
     columns = tables if isinstance(tables, Mapping) else dict.fromkeys(tables)
-    resolution = Resolution(archive.request(columns, dedupe=dedupe))
+    resolution = archive.resolution(columns, dedupe=dedupe)
     found = {name: [schema.empty_table()] for name, schema in resolution.schemas.items()}
     for name, rows in archive.rows(resolution, Observer(Policy(archive.on_error))):
         found[name].append(rows)

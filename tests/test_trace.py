@@ -47,6 +47,20 @@ print([*entered])
 """
 
 
+def entered(call, folder):
+    """Return the files of the package that a call enters which reads a folder with one delivery."""
+    (folder / "delivery.json").write_text(json.dumps(DELIVERY))
+    program = [sys.executable, "-c", PROGRAM.replace("CALL", call), folder]
+    return ast.literal_eval(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
+
+
+def test_only_a_column_about_what_is_gone_makes_a_reading_look_for_manifests(tmp_path):
+    without, asked = (
+        entered(f"of.open(folder).signatures([{column!r}])", tmp_path) for column in ("source", "gone_since")
+    )
+    assert {*asked} - {*without} == {"sources/manifest.py"}
+
+
 @pytest.mark.parametrize(
     ("call", "most"),
     [
@@ -56,11 +70,9 @@ print([*entered])
     ids=["frame", "report"],
 )
 def test_a_delivery_enters_few_files_on_its_way(tmp_path, call, most):
-    (tmp_path / "delivery.json").write_text(json.dumps(DELIVERY))
-    program = [sys.executable, "-c", PROGRAM.replace("CALL", call), tmp_path]
-    entered = ast.literal_eval(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
-    print(len(entered), *entered, sep="\n")  # shown by pytest -s, and where it fails
+    files = entered(call, tmp_path)
+    print(len(files), *files, sep="\n")  # shown by pytest -s, and where it fails
     assert {"archive.py", "tables", "sources", "parsing", "resolving"} <= {
-        file.partition("/")[0] for file in entered
+        file.partition("/")[0] for file in files
     }
-    assert len(entered) <= most
+    assert len(files) <= most

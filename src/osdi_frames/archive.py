@@ -21,8 +21,7 @@ from osdi_frames.problems import Policy
 from osdi_frames.quoting import quoted
 from osdi_frames.reader import Reader, Settings
 from osdi_frames.resolving.filters import Filtering, Filters
-from osdi_frames.resolving.resolution import Columns, Dedupe, Resolution, Tables, named_tables
-from osdi_frames.sources.manifest import whole_pulls
+from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tables
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
 from osdi_frames.sources.source import Source
@@ -172,8 +171,7 @@ class Archive(Reader):
              tag
         0  river
         """
-        resolution = Resolution(self.request(named_tables(names), dedupe=dedupe, people=people))
-        return self.frames(resolution)
+        return self.frames(self.resolution(named_tables(names), dedupe=dedupe, people=people))
 
     def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the events of v2 and v1; see `table`.
@@ -271,7 +269,7 @@ class Archive(Reader):
         >>> of.open(page).scan("events", ["title", "total_accepted"]).read_all().to_pylist()
         [{'title': 'March', 'total_accepted': 12}]
         """
-        resolution = Resolution(self.request({name: columns}, dedupe=dedupe, people=people))
+        resolution = self.resolution({name: columns}, dedupe=dedupe, people=people)
         rows = self.rows(resolution, Observer(Policy(self.on_error)))
         batches = (batch for _, some in rows for batch in some.to_batches())
         return pa.RecordBatchReader.from_batches(resolution.schemas[name], batches)
@@ -313,7 +311,7 @@ class Archive(Reader):
 
     def inspect(self) -> Inspection:
         """Check every document, and count its elements."""
-        inspector, resolution = Inspector(None), Resolution(self.request({}, inspects=True))
+        inspector, resolution = Inspector(None), self.resolution({}, inspects=True)
         for _ in self.rows(resolution, inspector):
             pass
         return inspector.inspection(resolution.kept)
@@ -334,7 +332,7 @@ class Archive(Reader):
             return replace(opened, note=_ONCE)
         if found.are_large:
             return replace(opened, types=self._first_types(), note=_MANY)
-        inspector, resolution = Inspector(None), Resolution(self.request(COLUMNS, inspects=True))
+        inspector, resolution = Inspector(None), self.resolution(COLUMNS, inspects=True)
         frames = self.frames(resolution, inspector)
         inspection = inspector.inspection(resolution.kept)
         return replace(opened, types=types_of(inspection, frames), inspection=inspection)
@@ -400,8 +398,7 @@ class Archive(Reader):
         from osdi_frames.reports.archive_report import collect, make_reports
 
         observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
-        request = replace(wanted.request(self.prefix), pulls=whole_pulls(self.paths))
-        resolution = Resolution(request)
+        resolution = self.resolution(wanted.columns, snapshots=wanted.snapshots, inspects=wanted.for_page)
         tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
         inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
         return make_reports(wanted, tables, inspection=inspection, paths=self.paths)
@@ -548,15 +545,15 @@ class Archive(Reader):
 
         only_known("export", privacy, Archive.export.__kwdefaults__, PrivacyOptions.__annotations__)
         wanted = ExportRequest.of(tables, partition_by=partition_by, **privacy)
-        request = self.request(wanted.columns, dedupe=dedupe, people=people)
+        resolution = self.resolution(wanted.columns, dedupe=dedupe, people=people)
         if engine is not None:
             if engine != "dask" or format != "parquet":
                 raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
             from osdi_frames.dask import exporting
 
-            return exporting.export(self, destination, request, wanted, overwrite=overwrite)
+            return exporting.export(self, destination, resolution.request, wanted, overwrite=overwrite)
         form = FileForm(format, escape_formulas, bom)
-        rows = self.rows(Resolution(request), Observer(Policy(self.on_error)))
+        rows = self.rows(resolution, Observer(Policy(self.on_error)))
         with output_folder(destination, kind="export", source=self.source, overwrite=overwrite) as folder:
             return wanted.write(rows, folder, form)
 
@@ -609,8 +606,8 @@ class Archive(Reader):
         from osdi_frames import dask
 
         chosen = None if columns is None else tuple(dict.fromkeys(columns))
-        request = self.request({name: chosen}, dedupe=dedupe, people=people)
-        return dask.read(self, request, count=npartitions, size=blocksize)
+        resolution = self.resolution({name: chosen}, dedupe=dedupe, people=people)
+        return dask.read(self, resolution.request, count=npartitions, size=blocksize)
 
 
 def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)

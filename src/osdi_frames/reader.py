@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypedDict
 
@@ -17,7 +17,7 @@ from osdi_frames.parsing.parse import Observer, parse
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.resolving.filters import Filtering, Filters
-from osdi_frames.resolving.resolution import Dedupe, Request, Resolution, Rows
+from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.manifest import whole_pulls
@@ -73,19 +73,32 @@ class Reader:
         parts: Sequence[Any] = self.source if isinstance(self.source, list | tuple) else [self.source]
         return any(hasattr(part, "read") and not part.seekable() for part in parts)
 
-    def request(
-        self, tables: Any, *, dedupe: Dedupe = True, people: bool = True, inspects: bool = False
-    ) -> Request:
-        """Return the request for some tables of this source."""
-        return Request(
+    def resolution(
+        self,
+        tables: Mapping[str, Columns],
+        *,
+        snapshots: tuple[str, ...] = (),
+        dedupe: Dedupe = True,
+        people: bool = True,
+        inspects: bool = False,
+    ) -> Resolution:
+        """Compile a request for some tables of this source; see `Request`.
+
+        Manifests of pulls are looked for, which lists folders, only where a column is about what is gone.
+        """
+        request = Request(
             tables,
+            snapshots=snapshots,
             prefix=self.prefix,
             dedupe=dedupe,
             people=people,
-            pulls=whole_pulls(self.paths),
             filters=self.filters,
             inspects=inspects,
         )
+        resolution = Resolution(request)
+        if resolution.asks_what_is_gone:
+            resolution.add_pulls(whole_pulls(self.paths))
+        return resolution
 
     def rows(self, resolution: Resolution, observer: Observer) -> Rows:
         """Yield the requested rows, in one pass.

@@ -31,7 +31,6 @@ from osdi_frames.errors import (
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.reader import Reader
-from osdi_frames.resolving.resolution import Resolution
 from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import known_prefixes
 
@@ -416,7 +415,7 @@ class Client:
         received = BytesIO(b"".join(lines))
         received.name = self.base_url  # in `source_file` and in errors
         reader = Reader(received, prefix=self._prefix)
-        events = reader.frames(Resolution(reader.request({"events": None}, dedupe=dedupe)))["events"]
+        events = reader.frames(reader.resolution({"events": None}, dedupe=dedupe))["events"]
         self._last_read.add(events)
         return events
 

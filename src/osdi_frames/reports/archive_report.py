@@ -26,7 +26,7 @@ from osdi_frames.reports.measures import are_attendances, headline_figures, hidd
 from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
 from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
-from osdi_frames.resolving.resolution import SNAPSHOTS, Request
+from osdi_frames.resolving.resolution import SNAPSHOTS
 from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.tables import TABLES
 
@@ -104,16 +104,11 @@ class ReportRequest:
                 chosen[exclusion.COLUMN] = None
         return {name: list(chosen) for name, chosen in columns.items()}
 
-    def request(self, prefix: str | None) -> Request:
-        """Return what to read."""
+    @property
+    def snapshots(self) -> tuple[str, ...]:
+        """The columns of events to read of every version."""
         grows = "events" in self.columns and any(declared.kind == "growth" for declared in self.reported)
-        return Request(
-            self.columns,
-            snapshots=_STATES if grows else (),
-            prefix=prefix,
-            filters=self.filters,
-            inspects=self.for_page,
-        )
+        return _STATES if grows else ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
@@ -121,6 +121,15 @@ class Resolution:
         asked |= {"excluded"} if table == EVENTS and self.has_reasons else set()
         asked |= {"gone_since"} if "excluded" in asked else set()
         return dict.fromkeys(column.name for column in table.columns if column.name in asked)
+
+    @property
+    def asks_what_is_gone(self) -> bool:
+        """Whether a column is about what pulls prove to be gone."""
+        return self.merges and any("gone_since" in self.resolved(table) for table in (*self.asked, EVENTS))
+
+    def add_pulls(self, pulls: tuple[Manifest, ...]) -> None:
+        """Add the pulls of the source, before anything is derived from the request."""
+        self.request = replace(self.request, pulls=pulls)
 
     def proves(self, element: ElementType) -> bool:
         """Return whether pulls can prove elements of a type gone, and that is asked."""
