@@ -160,35 +160,32 @@ class Resolution:
     def needed(self) -> dict[Table, tuple[str, ...]]:
         """The columns of each table to parse: those asked for, and those that identify, order and filter."""
         needed: defaultdict[Table, dict[str, None]] = defaultdict(dict)
-        for table in self.asked:
-            needed[table] |= dict.fromkeys(self.names(table))
-        for element, identities in self.identities.items():
-            filtering = self.filtering.columns(element)
-            keys = [
-                column.name
-                for table in self.asked
-                if table.element == element
-                for column in table.keys
-                if table.rows
-            ]
-            ordered = Rules(identities=identities).ordering if identities else ()
-            needed[main_table(element)] |= dict.fromkeys((*ordered, *filtering, *keys))
-            if self.proves(element):
-                needed[main_table(element)] |= dict.fromkeys(gone.COLUMNS)
-                if parent := gone.PARENTS.get(element):
-                    needed[main_table(element)] |= {gone.id_of(parent): None}
-                    needed[main_table(parent)] |= {gone.id_of(parent): None}
-        if self.has_reasons:
-            needed[EVENTS] |= dict.fromkeys(("event_id", "excluded"))
-        if self.request.snapshots:
-            needed[EVENTS] |= dict.fromkeys(self.request.snapshots)
-        for source in self.sources:
-            needed[source.table] |= dict.fromkeys(source.columns(self.person_columns).values())
-            wanted = {*people.READ_FROM, *self.person_columns}
-            needed[main_table(source.table.element)] |= dict.fromkeys(
-                (*people.READ_FROM & wanted, "created_date")
-            )
+        for table, names in self._needs():
+            needed[table] |= dict.fromkeys(names)
         return {table: _parsed(table, names) for table, names in needed.items()}
+
+    def _needs(self) -> Iterator[tuple[Table, Iterable[str]]]:
+        """Yield columns of tables, by what they are needed for."""
+        for table in self.asked:
+            yield table, self.names(table)
+        for element, identities in self.identities.items():
+            main = main_table(element)
+            yield main, Rules(identities=identities).ordering if identities else ()
+            yield main, self.filtering.columns(element)
+            children = [table for table in self.asked if table.element == element and table.rows]
+            yield main, (column.name for table in children for column in table.keys)
+            if self.proves(element):
+                yield main, gone.COLUMNS
+                if parent := gone.PARENTS.get(element):
+                    yield main, [gone.id_of(parent)]
+                    yield main_table(parent), [gone.id_of(parent)]
+        if self.has_reasons:
+            yield EVENTS, ("event_id", "excluded")
+        if self.request.snapshots:
+            yield EVENTS, self.request.snapshots
+        for source in self.sources:
+            yield source.table, source.columns(self.person_columns).values()
+            yield main_table(source.table.element), (*people.READ_FROM, "created_date")
 
     def blocks(self, element: ElementType) -> tuple[str, ...]:
         """Return the blocks of a type that can come from different versions; that of a person is the first."""
