@@ -73,10 +73,7 @@ class Collected:
 
     def pruned(self, engine: Engine) -> Collected:
         """Return what can be used of it, whatever is collected elsewhere."""
-        mergers = {
-            element: Merger.of(some.rules, some.parts(), engine) for element, some in self.versions.items()
-        }
-        versions = {element: self.versions[element].pruned(merger) for element, merger in mergers.items()}
+        versions = {element: some.pruned(engine) for element, some in self.versions.items()}
         return replace(self, versions=versions)
 
     def number_from(self, offset: int) -> None:
@@ -154,7 +151,7 @@ class Decisions:
     ) -> Decisions:
         """Compare all versions."""
         mergers = {
-            element: Merger.of(some.rules, some.parts(), engine)
+            element: some.merger(engine)
             for element, some in versions.items()
             if element in resolution.identities
         }

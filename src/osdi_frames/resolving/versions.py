@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -213,9 +213,13 @@ class Versions:
         for part in range(self.part_count):
             yield pa.concat_tables(of_part(_identified(seen), part, self.part_count) for seen in self.seen)
 
-    def pruned(self, merger: Merger) -> Versions:
-        """Return the versions with the rows that a merger uses."""
-        used, kept = merger.used, {}
+    def merger(self, engine: Engine) -> Merger:
+        """Compare the versions; all of a thing are in one part of what was seen."""
+        return Merger.joined(self.rules, [Merger.of(self.rules, part, engine) for part in self.parts()])
+
+    def pruned(self, engine: Engine) -> Versions:
+        """Return the versions with the rows that can be used, whatever is collected elsewhere."""
+        used, kept = self.merger(engine).used, {}
         for table, rows in self.children.items():
             kept[table] = rows.only(lambda some: only(some, used))
         return Versions(
@@ -258,14 +262,11 @@ class Merger:
     """Of things that have a person: the number that is kept, and `PERSON`, with what the person's version carries."""
 
     @classmethod
-    def of(cls, rules: Rules, parts: Iterable[pa.Table], engine: Engine) -> Merger:
-        """Compare versions; all of a thing are in one part of what was seen."""
-        mergers = []
-        for part in parts:
-            found, several = _compared(rules, part, engine)
-            persons = _persons(part, found, several) if rules.has_person else _NOTHING
-            mergers.append(cls(rules, found["kept"].to_numpy(), several, persons))
-        return cls.joined(rules, mergers)
+    def of(cls, rules: Rules, seen: pa.Table, engine: Engine) -> Merger:
+        """Compare versions, of what was seen of them."""
+        found, several = _compared(rules, seen, engine)
+        persons = _persons(seen, found, several) if rules.has_person else _NOTHING
+        return cls(rules, found["kept"].to_numpy(), several, persons)
 
     @classmethod
     def joined(cls, rules: Rules, mergers: Sequence[Merger]) -> Merger:
