@@ -78,26 +78,29 @@ class PersonSource:
         held = (carried & 1) * _HELD if self.is_act else np.full(len(rows), _HELD | _OWN)
         if self.table != main_table(self.table.element):
             main = main.take(pa.array(np.searchsorted(main[ELEMENT].to_numpy(), numbers)))
-        own = self.columns(wanted)
-        columns = {name: rows[at] for name, at in own.items()}
-        columns |= {name: main[name] for name in READ_FROM if name in wanted and name in main.column_names}
-        if self.is_act:  # of one that is only linked, the id alone is known
-            is_held = pa.array(held != 0)
-            columns = {
-                name: column if name == "person_id" else pc.if_else(is_held, column, None)
-                for name, column in columns.items()
-            }
-        nothing = {name: pa.nulls(len(rows), PEOPLE.column(name).field.type) for name in wanted}
-        columns = nothing | columns
+        columns = self._columns_of_people(rows, main, wanted, held != 0)
         acted = [rows["created_date"]] if self.is_act else []
         columns |= _seen([columns["created_date"], columns["modified_date"], *acted], wanted)
         nth = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)  # of the persons of one element
-        marks = {
-            ELEMENT: numbers * PERSONS + self.number + nth,
-            CARRIED: (carried >> bits) & (_HELD - 1) | held,
-        }
-        found = pa.table({name: columns[name] for name in wanted} | marks)
+        columns[ELEMENT] = pa.array(numbers * PERSONS + self.number + nth)
+        columns[CARRIED] = pa.array((carried >> bits) & (_HELD - 1) | held)
+        found = pa.table(columns)
         return found if self.table == PEOPLE else found.filter(found["person_id"].is_valid())
+
+    def _columns_of_people(
+        self, rows: pa.Table, main: pa.Table, wanted: Iterable[str], is_held: np.ndarray
+    ) -> dict[str, pa.Array | pa.ChunkedArray]:
+        """Return the wanted columns; of a person that is only linked, the id alone is known."""
+        columns = {name: rows[at] for name, at in self.columns(wanted).items()}
+        columns |= {name: main[name] for name in READ_FROM if name in wanted and name in main.column_names}
+        if self.is_act:
+            held = pa.array(is_held)
+            columns = {
+                name: column if name == "person_id" else pc.if_else(held, column, None)
+                for name, column in columns.items()
+            }
+        nothing = {name: pa.nulls(len(rows), PEOPLE.column(name).field.type) for name in wanted}
+        return nothing | columns
 
 
 def _seen(dates: Iterable[pa.ChunkedArray], wanted: Iterable[str]) -> dict[str, pa.ChunkedArray]:
