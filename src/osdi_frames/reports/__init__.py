@@ -10,6 +10,11 @@ without any value counts as text, unless it is one of times.
 Frames read back from Parquet work too, by pandas, polars or DuckDB, with text as ``object``, ``category`` or
 Arrow, with counts as ``float64``, with any index; and Dask DataFrames, of which the columns that are counted are
 computed. The report is the same, and the frame is left as it was.
+
+- `declared`: every report; `making`: a report computed of a frame, as declared
+- `measures`: what is computed of each group, and of all rows; `groups`: values, spellings and periods to count by
+- `exclusion`: the rows that are not counted; `titles`: what ids and columns are shown as
+- `archive_report`: the standard reports of an archive; `suppression`, `protection`: small counts that are hidden
 """
 
 from __future__ import annotations
