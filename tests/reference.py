@@ -1,7 +1,8 @@
 """A reference reading: every table as a plain walk over ``json.loads``, one column after the other.
 
 It shares no code with the package, not even the declarations, so that a mistake cannot be made in both.
-It is slow, keeps everything in memory, takes what does not fit as missing, and says nothing of problems.
+It is slow, keeps everything in memory, takes what does not fit as missing, and says nothing of problems and of what
+pulls prove: `tests/world` has that.
 """
 
 from __future__ import annotations
@@ -10,9 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 Row = dict[str, Any]
 
@@ -126,14 +125,13 @@ def read(
     dedupe: bool | str = True,
     prefix: str | None = None,
     people: bool = True,
-    manifests: Sequence[Row] = (),
 ) -> list[Row]:
     """Return the rows of a table in the order of the documents."""
     prefixes = [*([prefix] if prefix else []), *KNOWN]
     kind = kind_of(table)
     found = list(everything(documents, kind, prefixes))
     if dedupe is True:
-        return resolved(Known(found, prefixes, manifests), table, fill=people)
+        return resolved(Known(found, prefixes), table, fill=people)
     elements = [element for each, element in found if each == kind]
     if dedupe == "message":
         elements = [versions[-1] for versions in versions_of(elements, kind, prefixes, dedupe)]
@@ -453,19 +451,11 @@ def merged(versions: list[Element], kind: str, prefixes: list[str]) -> Row:
 # --- one truth -----------------------------------------------------------------------------------------
 
 
-class Known:
-    """All that an archive says: the versions of everything, and the manifests of its pulls."""
+class Known(NamedTuple):
+    """All that an archive says: the versions of everything."""
 
-    def __init__(
-        self, found: list[tuple[str, Element]], prefixes: list[str], manifests: Sequence[Row]
-    ) -> None:
-        self.found, self.prefixes = found, prefixes
-        self.pulls = sorted(filter(is_finished, manifests), key=lambda pull: pull["started_at"])
-        self.ids = {(kind, id_of(element.value, prefixes)) for kind, element in found}
-        self.held = [
-            {(kind, id_of(element.value, prefixes)) for kind, element in found if lies_in(element, pull)}
-            for pull in self.pulls
-        ]
+    found: list[tuple[str, Element]]
+    prefixes: list[str]
 
     def things(self, kind: str) -> list[list[Element]]:
         elements = [element for each, element in self.found if each == kind]
@@ -473,32 +463,8 @@ class Known:
 
     def row(self, versions: list[Element], kind: str) -> Row:
         """Return the row of an event, an act, a campaign or a petition, and why reports leave it out."""
-        row = merged(versions, kind, self.prefixes)
-        row["gone_since"] = self.gone_since(kind, row, versions)
+        row = merged(versions, kind, self.prefixes) | {"gone_since": None}
         return row | excluded(kind, row)
-
-    def gone_since(self, kind: str, row: Row, versions: list[Element]) -> datetime | None:
-        """Return the end of the first pull that began after a thing was last seen, and proves that it is gone."""
-        last_seen = seen(*versions)
-        for pull, held in zip(self.pulls, self.held, strict=True):
-            parent = KINDS[kind].parent
-            if (
-                last_seen is not None
-                and moment_of(pull["started_at"]) > last_seen
-                and service(pull["address"]) in self.services(row, versions)
-                and is_whole_of(pull, kind)
-                and (parent is None or (parent, row[f"{parent}_id"]) in self.ids)
-                and (kind, row[f"{kind}_id"]) not in held
-            ):
-                return moment_of(pull["finished_at"])
-        return None
-
-    def services(self, row: Row, versions: list[Element]) -> set[Any]:
-        """Return of which service a thing is: by its address, else by the pulls that have it."""
-        if row["self_url"] is not None:
-            return {service(row["self_url"])} - {None}
-        pulls = [pull for pull in self.pulls if any(lies_in(version, pull) for version in versions)]
-        return {service(pull["address"]) for pull in pulls}
 
 
 def resolved(known: Known, table: str, *, fill: bool) -> list[Row]:
@@ -567,8 +533,6 @@ def excluded(kind: str, row: Row) -> Row:
     dated = (row["created_date"], row["modified_date"])
     if kind != "event" and first(*dated, *(row[name] for name in REFERRED)) is None:
         why = "test"
-    elif row["gone_since"] is not None:
-        why = "gone"
     elif kind == "event" and status == "cancelled":
         why = "cancelled"
     elif kind == "event" and row["hidden"]:
@@ -576,72 +540,6 @@ def excluded(kind: str, row: Row) -> Row:
     elif kind == "attendance" and status not in (None, "accepted", "attended"):
         why = "unaccepted"
     return {"excluded": why}
-
-
-# --- pulls ---------------------------------------------------------------------------------------------
-
-#: Which collections of a manifest have to be whole, to prove that something of a kind is gone.
-PROVING = {
-    "event": ("events", "campaign_events"),
-    "event_campaign": ("event_campaigns",),
-    "petition": ("petitions",),
-    "signature": ("signatures",),
-    "attendance": ("attendances",),
-    "person": ("people",),
-}
-
-
-def manifests_at(folder: Path) -> list[Row]:
-    """Return the manifests of all pulls below a folder, each with the folder of its pull."""
-    return [
-        json.loads(path.read_text("utf-8")) | {"folder": str(path.parent)}
-        for path in sorted(folder.rglob(".manifest.json"))
-    ]
-
-
-def is_finished(pull: Row) -> bool:
-    return pull.get("finished_at") is not None
-
-
-def is_whole_of(pull: Row, kind: str) -> bool:
-    """Tell whether a pull proves that it has everything of a kind."""
-    named = {each["name"]: each for each in pull["collections"]}
-    return all(name in named and is_whole(pull, named[name]) for name in PROVING[kind])
-
-
-def is_whole(pull: Row, collection: Row) -> bool:
-    """Tell whether all of a collection was asked for, and came."""
-    if not collection["complete"] or collection.get("since") is not None:
-        return False
-    parent = collection["path"].rpartition("/{id}/")[0]
-    if not parent:
-        return True
-    if pull.get("campaigns") is not None and parent in ("events", "event_campaigns"):
-        return False
-    parents = [each for each in pull["collections"] if each["path"].rpartition("/")[2] == parent]
-    return bool(parents) and all(is_whole(pull, each) for each in parents)
-
-
-def lies_in(element: Element, pull: Row) -> bool:
-    """Tell whether an element was read from a file in the folder of a pull."""
-    return (element.document.file or "").startswith(f"{pull['folder']}/")
-
-
-def moment_of(value: Any) -> datetime:
-    """Return a time of a manifest, which always fits."""
-    time = value if isinstance(value, datetime) else utc(value)
-    assert time is not None
-    return time
-
-
-def service(address: str) -> tuple[str, int | None] | None:
-    """Return the host and the port of an address."""
-    try:
-        parts = urlsplit(address)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        return None
-    return None if parts.hostname is None else (parts.hostname, port)
 
 
 # --- people --------------------------------------------------------------------------------------------
@@ -711,8 +609,7 @@ def people_of(known: Known) -> list[Row]:
         )
         versions = [sighting for _, sighting in in_order]
         row = person_of_all(versions)
-        elements = [sighting.element for sighting in versions if sighting.value is not None]
-        rows.append((rank[0][-1], row | {"gone_since": known.gone_since("person", row, elements)}))
+        rows.append((rank[0][-1], row | {"gone_since": None}))
     return [row for _, row in sorted(rows, key=lambda placed: placed[0])]
 
 

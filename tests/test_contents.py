@@ -14,7 +14,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import SourceNotFound, SourceWarning
-from osdi_frames.sources.manifest import CollectionPulled, Manifest
+from tests.pulls import write_pull
 
 _OPENED: list[str] = []
 _COUNTING = [False]
@@ -58,11 +58,8 @@ def written(folder, *documents):
 
 def pulled(folder, day, why=""):
     """Write a pull of one event, which is complete unless there is a reason why not."""
-    at = datetime(2026, 5, day, 4, tzinfo=UTC)
-    pull = written(folder / f"2026-05-{day:02}", {**event(1), "total_accepted": day})
-    collection = CollectionPulled("events", "events", complete=not why, why=why)
-    Manifest(pull, "https://example.org", "v2", None, at, at, (collection,)).write()
-    return pull
+    pages = {"pages.ndjson": [{**event(1), "total_accepted": day}]}
+    return write_pull(folder / f"2026-05-{day:02}", datetime(2026, 5, day, 4, tzinfo=UTC), pages, why=why)
 
 
 def test_types_are_listed_with_counts_and_period(little_of_all):

@@ -3,13 +3,14 @@
 import json
 import re
 import shutil
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pandas as pd
 import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, SourceWarning, UnknownValue
+from tests.pulls import write_pull
 
 SENT_TEST = [{"osdi:signature": {"platform:referrer_data": {}, "add_tags": ["t"]}, "idempotency_key": "same"}]
 
@@ -378,27 +379,14 @@ def test_dates_that_stand_together_are_not_doubtful(inspected):
 # --------------------------------------------------------------------------------------------- growth
 
 
-def pulled(folder, day, rsvps, *, complete=True):
-    """Write a pull as `Client.pull` leaves it: pages seconds apart, and a manifest."""
-    folder.mkdir(parents=True)
-    for second, (number, count) in enumerate(rsvps.items()):
-        fetched = {
-            "fetched_at": f"2026-05-{day:02}T06:00:{second:02}Z",
-            "body": event(number, total_accepted=count),
-        }
-        (folder / f"{number}.json").write_text(json.dumps(fetched))
-    collection = {"name": "events", "path": "events", "complete": complete}
-    manifest = {
-        "address": "https://x.example",
-        "version": "v2",
-        "filter": None,
-        "campaigns": None,
-        "started_at": f"2026-05-{day:02}T06:00:00+00:00",
-        "finished_at": f"2026-05-{day:02}T06:05:00+00:00",
-        "collections": [collection | {"since": None, "newest_modified_date": None}],
-        "files": [],
-    }
-    (folder / ".manifest.json").write_text(json.dumps(manifest))
+def pulled(folder, day, rsvps, *, why=""):
+    """Write a pull of events with their totals, fetched seconds apart."""
+    began = datetime(2026, 5, day, 6, tzinfo=UTC)
+    pages = [
+        {"fetched_at": str(began + timedelta(seconds=second)), "body": event(number, total_accepted=count)}
+        for second, (number, count) in enumerate(rsvps.items())
+    ]
+    write_pull(folder, began, {"pages.ndjson": pages}, lasted=timedelta(minutes=5), why=why)
 
 
 def test_growth_between_pulls_is_in_report_page_and_files(tmp_path):
@@ -419,7 +407,7 @@ def test_growth_between_pulls_is_in_report_page_and_files(tmp_path):
 
 def test_a_part_pull_is_not_drawn_as_growth(tmp_path):
     pulled(tmp_path / "in" / "1", 1, {1: 3, 2: 4})
-    pulled(tmp_path / "in" / "2", 8, {1: 9}, complete=False)
+    pulled(tmp_path / "in" / "2", 8, {1: 9}, why="a page is missing")
     pulled(tmp_path / "in" / "3", 15, {1: 10, 2: 4})
     reading = of.report(tmp_path / "in")
     frames = {report.name: frame for report, frame in reading.reports}

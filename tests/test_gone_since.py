@@ -1,4 +1,4 @@
-"""What complete pulls prove to be gone, and why reports leave rows out: functions of resolved rows and manifests."""
+"""What complete pulls prove to be gone: the cases that no world of `tests/world` has."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,47 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osdi_frames.resolving.gone import gone_since, proving
+from osdi_frames.resolving.gone import gone_since
 from osdi_frames.resolving.resolver import excluded
-from osdi_frames.sources.manifest import CollectionPulled, Manifest
 from osdi_frames.tables import TABLES
-from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
-from osdi_frames.tables.events import EVENT
+from osdi_frames.tables.actions import ATTENDANCE
+from tests.pulls import PATHS, manifest_of
 
 ADDRESS = "https://example.org/api/v2"
 START = datetime(2026, 5, 1, tzinfo=UTC)
 UTC_TYPE = pa.timestamp("us", "UTC")
-PATHS = {
-    "events": "events",
-    "event_campaigns": "event_campaigns",
-    "campaign_events": "event_campaigns/{id}/events",
-    "petitions": "petitions",
-    "signatures": "petitions/{id}/signatures",
-    "attendances": "events/{id}/attendances",
-    "people": "people",
-}
-MAIN = ["events", "event_campaigns", "petitions", "people", "signatures", "attendances"]
 
 
 def at(hour):
     return None if hour is None else START + timedelta(hours=hour)
 
 
-def pull(begins, *, ends=None, without=(), lacking=(), since=(), campaigns=None, **fields):
-    """Make the manifest of a pull of everything, which takes half an hour."""
-    collections = tuple(
-        CollectionPulled(name, path, at(-99) if name in since else None, name not in lacking)
-        for name, path in PATHS.items()
-        if name not in without
-    )
-    folder, address = Path("pulled", f"{begins}"), ADDRESS
-    given = {"folder": folder, "address": address, "version": "v2", "campaigns": campaigns} | fields
-    return Manifest(
-        **given,
-        started_at=at(begins),
-        finished_at=at(begins + 0.5 if ends is None else ends),
-        collections=collections,
-    )
+def pull(begins, *, hours=0.5, **fields):
+    """Make the manifest of a pull of everything."""
+    folder = Path("pulled", f"{begins}")
+    return manifest_of(folder, at(begins), lasted=timedelta(hours=hours), names=PATHS, **fields)
 
 
 def rows(table, *seen, **columns):
@@ -75,51 +53,10 @@ def hours(table, some, pulls, parents=("parent",)):
     return [moment and (moment - START) / timedelta(hours=1) for moment in found.to_pylist()]
 
 
-@pytest.mark.parametrize("table", MAIN)
-def test_gone_is_what_was_last_seen_before_a_whole_pull_began_since_the_first_one_s_end(table):
-    pulls = [pull(30), pull(10), pull(20)]  # in any order
-    seen = [9, 10, 10.2, 15, 25, 30, 40, None]
-    assert hours(table, rows(table, *seen), pulls) == [10.5, 20.5, 20.5, 20.5, 30.5, None, None, None]
-
-
-@pytest.mark.parametrize("table", MAIN)
+@pytest.mark.parametrize("table", ["events", "signatures"])
 def test_where_nothing_was_pulled_nothing_is_gone_and_no_column_is_needed(table):
-    assert proving(TABLES[table].element, []) == []
     assert hours(table, rows(table, 1, None).select([]), []) == [None, None]
     assert hours(table, rows(table), [pull(5)]) == []
-
-
-def test_what_a_webhook_delivered_after_a_pull_began_is_not_gone():
-    some = rows("signatures", 1, 1, 1, None, received_at=[at(4.9), at(5), at(5.1), at(4)])
-    assert hours("signatures", some, [pull(5)]) == [5.5, None, None, 5.5]
-
-
-NOTHING_PROVED = {
-    "not complete": ("events", pull(5, lacking=["events"])),
-    "not complete in its campaigns": ("events", pull(5, lacking=["campaign_events"])),
-    "of what changed": ("events", pull(5, since=["events"])),
-    "of what changed in campaigns": ("events", pull(5, since=["campaign_events"])),
-    "without the events of campaigns": ("events", pull(5, without=["campaign_events", "event_campaigns"])),
-    "of one campaign": ("events", pull(5, without=["events", "event_campaigns"], campaigns=("c",))),
-    "attendances of one campaign": ("attendances", pull(5, campaigns=("c",))),
-    "not finished": ("events", Manifest(Path("p"), ADDRESS, "v2", None, at(5))),
-    "of other collections": ("people", pull(5, without=["people"])),
-    "petitions not complete": ("signatures", pull(5, lacking=["petitions"])),
-    "petitions of what changed": ("signatures", pull(5, since=["petitions"])),
-    "of another host": ("events", pull(5, address="https://example.com/api/v2")),
-    "of another port": ("events", pull(5, address="https://example.org:8443/api/v2")),
-}
-
-
-@pytest.mark.parametrize(("table", "manifest"), NOTHING_PROVED.values(), ids=NOTHING_PROVED)
-def test_other_pulls_prove_nothing(table, manifest):
-    assert hours(table, rows(table, 1), [manifest]) == [None]
-
-
-def test_a_collection_that_is_complete_proves_absence_though_another_is_not():
-    manifest = pull(5, lacking=["people", "attendances"])
-    assert hours("events", rows("events", 1), [manifest]) == [5.5]
-    assert hours("attendances", rows("attendances", 1), [manifest]) == [None]
 
 
 def test_a_service_is_a_host_and_a_port_in_either_version_whatever_the_spelling():
@@ -127,12 +64,13 @@ def test_a_service_is_a_host_and_a_port_in_either_version_whatever_the_spelling(
         "https://Example.org:443/api/v1/events/1",
         "http://example.org/api/v2/events/1",
         "https://user@example.org",
+        "https://example.org:8443/api/v2/events/1",
         "events/1",
         "https://[",
         "https://example.org:port/",
     ]
     some = rows("events", *[1] * len(urls), self_url=urls)
-    assert hours("events", some, [pull(5)]) == [5.5, None, 5.5, None, None, None]
+    assert hours("events", some, [pull(5)]) == [5.5, None, 5.5, None, None, None, None]
 
 
 def test_without_an_address_a_row_belongs_to_the_service_of_the_pull_that_it_was_read_from():
@@ -146,14 +84,6 @@ def test_without_an_address_a_row_belongs_to_the_service_of_the_pull_that_it_was
 
 def test_what_has_no_id_is_not_looked_for():
     assert hours("signatures", rows("signatures", 1, signature_id=[None]), [pull(5)]) == [None]
-
-
-@pytest.mark.parametrize("table", ["signatures", "attendances"])
-def test_of_a_petition_or_event_that_the_key_may_not_list_nothing_is_gone(table):
-    name = {"signatures": "petition_id", "attendances": "event_id"}[table]
-    some = rows(table, 1, 1, 1, **{name: ["known", "other", None]})
-    assert hours(table, some, [pull(5)], parents=["known", None]) == [5.5, None, None]
-    assert hours(table, some, [pull(5)], parents=[]) == [None] * 3
 
 
 def test_a_key_proves_nothing_of_what_another_key_lists():
@@ -171,9 +101,7 @@ def test_a_key_proves_nothing_of_what_another_key_lists():
 )
 def test_any_pulls_and_rows_are_compared_as_the_rule_says(made, seen):
     pulls = [
-        pull(
-            begins, ends=begins + 0.1 * number, address=f"https://{host}", lacking=["people"] if lacks else ()
-        )
+        pull(begins, hours=0.1 * number, address=f"https://{host}", why="a page is missing" if lacks else "")
         for number, (begins, host, lacks) in enumerate(made)
     ]
     urls = [f"https://{host}/api/v2/people/1" for _, host in seen]
@@ -195,49 +123,7 @@ def test_any_pulls_and_rows_are_compared_as_the_rule_says(made, seen):
 # -- the column excluded --
 
 
-def reasons(element, events=None, **columns):
-    types = {
-        "hidden": pa.bool_(),
-        "gone_since": UTC_TYPE,
-        "created_date": UTC_TYPE,
-        "modified_date": UTC_TYPE,
-    }
-    table = pa.table({name: pa.array(some, types.get(name, pa.string())) for name, some in columns.items()})
-    return excluded(element, table, events).to_pylist()
-
-
-def test_of_several_reasons_the_first_is_given():
-    now = at(1)
-    assert reasons(
-        EVENT,
-        status=["cancelled", "cancelled", "confirmed", "confirmed", None],
-        hidden=[True, True, True, False, None],
-        gone_since=[now, None, None, None, None],
-    ) == ["gone", "cancelled", "hidden", None, None]
-
-
-def test_a_test_send_is_one_before_all():
-    referred = dict.fromkeys(("source", "referrer", "website", "email_referrer", "mobile_message_referrer"))
-    columns = {name: [None, None] for name in referred} | {"modified_date": [None, None]}
-    dates = [None, at(1)]
-    found = reasons(SIGNATURE, created_date=dates, gone_since=[at(1)] * 2, **columns)
-    assert found == ["test", "gone"]
-
-
-def test_an_attendance_counts_if_it_is_accepted_or_attended_or_says_nothing():
-    statuses = ["accepted", "attended", None, "declined", "tentative", "needs action", "Accepted", ""]
-    found = reasons(ATTENDANCE, status=statuses)
-    assert found == [None] * 3 + ["unaccepted"] * 5
-
-
-def test_an_attendance_has_the_reason_of_its_event_unless_it_has_its_own():
-    events = pa.table({"event_id": ["a", "b", "c", None], "excluded": ["gone", "cancelled", None, "hidden"]})
-    found = reasons(
-        ATTENDANCE,
-        events,
-        event_id=["a", "b", "c", "d", None, "b"],
-        status=["accepted"] * 5 + ["declined"],
-    )
-    assert found == ["gone", "cancelled", None, None, None, "unaccepted"]
-    empty = pa.table({"event_id": pa.array([], pa.string()), "excluded": pa.array([], pa.string())})
-    assert reasons(ATTENDANCE, empty, event_id=["a"], status=[None]) == [None]
+def test_attendances_without_an_event_have_the_reason_of_no_event():
+    events = pa.table({"event_id": ["a", None], "excluded": ["gone", "hidden"]})
+    attendances = pa.table({"event_id": ["a", None], "status": ["accepted"] * 2})
+    assert excluded(ATTENDANCE, attendances, events).to_pylist() == ["gone", None]

@@ -12,21 +12,18 @@ import fsspec
 import pytest
 
 import osdi_frames as of
-from osdi_frames.sources.manifest import MANIFEST, CollectionPulled, Manifest, manifests, whole_pulls
+from osdi_frames.sources.manifest import MANIFEST, manifests, whole_pulls
+from tests.pulls import write_pull
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def pulled(folder, day, *pages):
-    """Write a pull with some pages, at 4 o'clock of a day."""
-    folder.mkdir(parents=True)
-    names = tuple(f"pages-{page:04}.ndjson" for page in pages)
-    for name in names:
-        (folder / name).write_text('{"title": "March", "total_accepted": 1}\n')
-    at = START + timedelta(days=day)
-    collection = CollectionPulled("events", "events", complete=True, files=names)
-    Manifest(folder, "https://example.org", "v2", None, at, at, (collection,), names).write()
-    return folder
+    """Write a pull with some pages, on a day."""
+    march = [{"title": "March", "total_accepted": 1}]
+    return write_pull(
+        folder, START + timedelta(days=day), {f"pages-{page:04}.ndjson": march for page in pages}
+    )
 
 
 @pytest.fixture

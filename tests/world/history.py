@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from osdi_frames.sources.manifest import CollectionPulled, Manifest
+from tests.pulls import PATHS
 
 Key = tuple[str, str]  # kind and id
 State = dict[str, Any]
@@ -22,16 +23,6 @@ State = dict[str, Any]
 START, SECOND = datetime(2026, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 API = {False: "https://service.example/api/v2", True: "https://service.example/api/v1"}  # by whether it is v1
 OTHER_API = "https://other.example/api/v2"
-#: Collections of a pull, in the order in which a client reads them.
-PATHS = {
-    "events": "events",
-    "event_campaigns": "event_campaigns",
-    "campaign_events": "event_campaigns/{id}/events",
-    "petitions": "petitions",
-    "signatures": "petitions/{id}/signatures",
-    "attendances": "events/{id}/attendances",
-    "people": "people",
-}
 TABLES = {"event": "events", "event_campaign": "event_campaigns", "petition": "petitions"}
 TABLES |= {"signature": "signatures", "attendance": "attendances", "person": "people"}
 PARENTS = {"signature": "petition", "attendance": "event"}
