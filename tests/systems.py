@@ -4,8 +4,10 @@ A program that begins with one of `PRELUDES` runs on Linux as it would there, as
 """
 
 import subprocess
-import sys
-from pathlib import Path
+from typing import Any
+
+from tests import forks
+from tests.forks import Program
 
 #: Modules that use what is taken away afterwards; the package is not among them.
 _LIBRARIES = """
@@ -86,17 +88,11 @@ osdi_frames.cli.run()
 """
 
 
-def start(system: str, program: str, *arguments: object, **options: object) -> subprocess.Popen[str]:
+def start(system: str, program: str, *arguments: object, **options: Any) -> Program:
     """Start a program in a process of another system."""
-    words = [sys.executable, "-c", PRELUDES[system] + program, *map(str, arguments)]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen(words, text=True, **pipes, **options)
+    return Program(PRELUDES[system] + program, *arguments, fresh=True, **options)
 
 
-def run(
-    system: str, program: str, *arguments: object, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
+def run(system: str, program: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a program, or the command line, on another system."""
-    with start(system, program, *arguments, cwd=cwd) as process:
-        printed = process.communicate()
-    return subprocess.CompletedProcess(process.args, process.returncode, *printed)
+    return forks.run(PRELUDES[system] + program, *arguments, fresh=True, **options)

@@ -15,7 +15,7 @@ import pytest
 import osdi_frames as of
 from osdi_frames import listening, receiver, sandbox
 from osdi_frames.sources import files
-from tests import systems
+from tests import forks, systems
 
 each_system = pytest.mark.parametrize("system", systems.PRELUDES)
 
@@ -51,7 +51,7 @@ for again in (False, True):
 def written(little, tmp_path_factory):
     """Return what is written on this system."""
     folder = tmp_path_factory.mktemp("here")
-    subprocess.run([sys.executable, "-c", WRITE, little], cwd=folder, check=True)
+    assert forks.run(WRITE, little, cwd=folder).returncode == 0
     return contents(folder)
 
 
@@ -157,7 +157,7 @@ except OSError as error:
 
 @pytest.mark.parametrize(
     "words",
-    [["receive", "received"], ["archive", "erase", "received", "--person", "p"]],
+    [["receive", "received", "--port", "0"], ["archive", "erase", "received", "--person", "p"]],
     ids=["receive", "erase"],
 )
 def test_what_does_not_work_on_windows_says_so_and_writes_nothing(words, tmp_path):

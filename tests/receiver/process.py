@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import multiprocessing
 import os
 import re
 import shutil
@@ -25,15 +24,12 @@ from osdi_frames.receiver.segments import segments
 from osdi_frames.receiver.worker import worker_folders
 from osdi_frames.sources.files import QUARANTINE
 from tests.clocks import GUARD, wait_for
+from tests.forks import Fork
 
 from .sender import TOKEN
 
 #: Time limits that no machine is too slow for; tests of a limit set it.
 PATIENT = dict.fromkeys(("head_seconds", "body_seconds", "answer_seconds", "probe_seconds"), 10 * GUARD)
-#: A process that has imported what a receiver needs, and is copied for each: a start costs a tenth.
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["__main__", __name__])
-
 SOURCE = str(Path(osdi_frames.__file__).parents[1])
 SERVE = """
 import json, logging, sys
@@ -49,36 +45,6 @@ def _serve(archive: Path, log: Path, limits: dict[str, Any]) -> None:
             os.dup2(output.fileno(), standard)
     logging.basicConfig(level=logging.INFO)
     serve(archive, tokens=[TOKEN], port=0, limits=ReceiverLimits(**limits))
-
-
-class Fork:
-    """A receiver that was copied from a prepared process, with the interface of `subprocess.Popen`."""
-
-    def __init__(self, archive: Path, log: Path, limits: dict[str, Any]) -> None:
-        self._process = _FORKS.Process(target=_serve, args=(archive, log, limits))
-        self._process.start()
-        assert self._process.pid
-        self.pid = self._process.pid
-
-    @property
-    def returncode(self) -> int | None:
-        return self._process.exitcode
-
-    def poll(self) -> int | None:
-        return self._process.exitcode
-
-    def wait(self, timeout: float | None = None) -> int:
-        self._process.join(timeout)
-        assert self._process.exitcode is not None, "it still runs"
-        return self._process.exitcode
-
-    def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            with contextlib.suppress(ProcessLookupError):  # it has just ended
-                os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
 
 
 class Receiver:
@@ -104,7 +70,7 @@ class Receiver:
         with self.log.open("ab") as output:
             start = output.tell()
             if program is None:
-                self.process = Fork(archive, self.log, limits)
+                self.process = Fork(_serve, archive, self.log, limits)
             else:
                 self.process = subprocess.Popen(
                     program,
