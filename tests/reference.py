@@ -139,6 +139,12 @@ def read(
     return [row | as_it_came(kind, row) if table in MAIN.values() else row for row in rows]
 
 
+def read_files(documents: Iterable[Document], tables: Iterable[str]) -> dict[str, list[Row]]:
+    """Return the rows of tables, one for each thing; what a file holds does not depend on the table asked for."""
+    known = Known(list(everything(documents, "event", KNOWN)), list(KNOWN))
+    return {table: resolved(known, table, fill=True) for table in tables}
+
+
 # --- documents -----------------------------------------------------------------------------------------
 
 
@@ -451,20 +457,20 @@ def merged(versions: list[Element], kind: str, prefixes: list[str]) -> Row:
 # --- one truth -----------------------------------------------------------------------------------------
 
 
-class Known(NamedTuple):
+class Known:
     """All that an archive says: the versions of everything."""
 
-    found: list[tuple[str, Element]]
-    prefixes: list[str]
+    def __init__(self, found: list[tuple[str, Element]], prefixes: list[str]) -> None:
+        self.found, self.prefixes = found, prefixes
+        self.read: dict[str, list[tuple[list[Element], Row]]] = {}
 
-    def things(self, kind: str) -> list[list[Element]]:
-        elements = [element for each, element in self.found if each == kind]
-        return versions_of(elements, kind, self.prefixes)
-
-    def row(self, versions: list[Element], kind: str) -> Row:
-        """Return the row of an event, an act, a campaign or a petition, and why reports leave it out."""
-        row = merged(versions, kind, self.prefixes) | {"gone_since": None}
-        return row | excluded(kind, row)
+    def things(self, kind: str) -> list[tuple[list[Element], Row]]:
+        """Return the versions and the row of each event, act, campaign or petition."""
+        if kind not in self.read:
+            elements = [element for each, element in self.found if each == kind]
+            versions = versions_of(elements, kind, self.prefixes)
+            self.read[kind] = [(some, merged(some, kind, self.prefixes)) for some in versions]
+        return self.read[kind]
 
 
 def resolved(known: Known, table: str, *, fill: bool) -> list[Row]:
@@ -477,8 +483,9 @@ def resolved(known: Known, table: str, *, fill: bool) -> list[Row]:
     people = people_by_id(known) if fill and KINDS[kind].delivered else {}
     events = excluded_events(known) if kind == "attendance" else {}
     rows = []
-    for versions in known.things(kind):
-        row = known.row(versions, kind)
+    for versions, thing in known.things(kind):
+        row = thing | {"gone_since": None}
+        row |= excluded(kind, row)
         if kind == "attendance":
             row["excluded"] = first(row["excluded"], events.get(row["event_id"]))
         if KINDS[kind].delivered:
@@ -490,7 +497,7 @@ def resolved(known: Known, table: str, *, fill: bool) -> list[Row]:
 
 def excluded_events(known: Known) -> dict[str | None, str | None]:
     """Return why reports leave out events, by their ids."""
-    rows = [known.row(versions, "event") for versions in known.things("event")]
+    rows = [row | excluded("event", row) for _, row in known.things("event")]
     return {row["event_id"]: row["excluded"] for row in rows if row["event_id"] is not None}
 
 
@@ -507,9 +514,8 @@ def children(known: Known, table: str) -> list[Row]:
     block = CHILDREN.get(table)
     places = {id(element): place for place, (_, element) in enumerate(known.found)}
     placed = []
-    for versions in known.things(kind):
+    for versions, thing in known.things(kind):
         source = versions[-1] if block is None else version_with(versions, kind, block, prefixes)
-        thing = merged(versions, kind, prefixes)
         names = "idempotency_key", "element", f"{kind}_id"
         for row in TABLES[table](source, prefixes):
             own = {name: thing[name] for name in names if name in row}

@@ -199,18 +199,21 @@ ARCHIVE = [
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
-def test_a_filter_keeps_elements_and_the_rows_of_their_child_tables(filters, events, signatures, tmp_path):
-    out = tmp_path / "out"
-    rows = exported(ARCHIVE, out, **filters)
-    assert {int(id_) for id_ in pd.read_parquet(out / "events.parquet")["event_id"]} == events
-    assert {int(minute) for minute in pd.read_parquet(out / "event_reminders.parquet")["minutes"]} == events
-    tags = pd.read_parquet(out / "signature_tags.parquet")["tag"]
-    assert {int(tag.removeprefix("tag-")) for tag in tags} == signatures
-    assert rows["signatures"] == rows["signature_identifiers"] == len(signatures)
-    assert list(pd.read_parquet(out / "signature_tags.parquet")) == list(of.read_table([], "signature_tags"))
+def test_a_filter_keeps_elements_and_the_rows_of_their_child_tables(filters, events, signatures):
+    frames = of.open(ARCHIVE).where(**filters).tables(EXPORTED)
+    assert {int(id_) for id_ in frames["events"]["event_id"]} == events
+    assert {int(minute) for minute in frames["event_reminders"]["minutes"]} == events
+    assert {int(tag.removeprefix("tag-")) for tag in frames["signature_tags"]["tag"]} == signatures
+    assert len(frames["signatures"]) == len(frames["signature_identifiers"]) == len(signatures)
+    assert list(frames["signature_tags"]) == list(of.read_table([], "signature_tags"))
     reported = counted(ARCHIVE, **filters)
     assert reported.items() <= {"events": len(events), "signatures": len(signatures)}.items()
     assert reported
+
+
+def test_an_export_takes_filters(tmp_path):
+    rows = exported(ARCHIVE, tmp_path / "out", campaign="d", since="2026", petition="q")
+    assert [*rows.values()] == [1] * len(EXPORTED)
 
 
 def test_the_newest_version_decides_whether_an_event_is_kept():

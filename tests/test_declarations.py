@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import osdi_frames as of
+from tests import forks
 
 ROOT = Path(__file__).parents[1]
 
@@ -62,19 +63,16 @@ def package(tmp_path_factory):
     return folder
 
 
-def python(package, *words, cwd=None):
-    """Run the copy; return what it prints."""
-    environment = {**os.environ, "PYTHONPATH": str(package)}
-    command = [sys.executable, *map(str, words)]
-    ran = subprocess.run(
-        command, cwd=cwd or package, env=environment, capture_output=True, text=True, check=False
-    )
+def python(package, program, *words):
+    """Run a program with the copy; return what it prints."""
+    path = f"import sys; sys.path.insert(0, {str(package)!r})\n"
+    ran = forks.run(path + program, *words, cwd=package, fresh=True)
     assert ran.returncode == 0, ran.stderr or ran.stdout
     return ran.stdout
 
 
 def osdi_frames(package, *words):
-    return python(package, "-m", "osdi_frames", *words)
+    return python(package, "from osdi_frames.cli import run\nsys.argv[0] = 'osdi-frames'\nrun()", *words)
 
 
 def test_a_column_and_its_v1_name_are_a_line(package, tmp_path):
@@ -91,7 +89,7 @@ def test_a_filter_is_a_line(package):
     program = (
         "import osdi_frames as of; print(of.open('archive.ndjson').where(sponsor='Rivers').events().title[0])"
     )
-    assert python(package, "-c", program) == "v1\n"
+    assert python(package, program) == "v1\n"
 
 
 def test_a_report_is_a_line(package, tmp_path):
@@ -107,7 +105,7 @@ def test_a_report_is_a_line(package, tmp_path):
         "import osdi_frames as of; made = of.signatures_by_country(of.read_signatures('archive.ndjson'));"
         "print(of.plots.signatures_by_country(made).get_title(loc='left'))"
     )
-    assert python(package, "-c", drawn) == "Signatures by country\n"
+    assert python(package, drawn) == "Signatures by country\n"
     hidden = json.loads(osdi_frames(package, "report", "archive.ndjson", "--json", "--min-count", 5))
     assert [row["signatures"] for row in hidden["reports"]["signatures_by_country"]] == [None, None]
 
@@ -117,4 +115,6 @@ def test_a_report_is_a_line(package, tmp_path):
     "tests", ["test_reports.py", "test_titles.py", "test_cli.py", "page", "plots", "privacy"]
 )
 def test_a_report_more_breaks_no_test(tests, package):
-    python(package, "-m", "pytest", "-q", "-n", 0, "-p", "no:cacheprovider", ROOT / "tests" / tests, cwd=ROOT)
+    environment = {**os.environ, "PYTHONPATH": str(package)}
+    words = ["-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", ROOT / "tests" / tests]
+    subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, check=True)

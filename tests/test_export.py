@@ -3,8 +3,6 @@
 import csv
 import os
 import signal
-import subprocess
-import sys
 
 import duckdb
 import pandas as pd
@@ -18,6 +16,7 @@ from osdi_frames.errors import DestinationExists, InvalidColumn, UnknownColumn
 from osdi_frames.output.folder import output_folder
 from osdi_frames.tables import TABLES
 from tests.clocks import wait_for
+from tests.forks import Program
 
 HOSTILE = [
     *("=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx"),
@@ -188,9 +187,8 @@ def kill_exports(data, tmp_path, stages):
     of.export(data, tmp_path / "out", tables=["events"])
     expected = pq.read_table(tmp_path / "out" / "events.parquet")
     program = "import sys, osdi_frames as of\nwhile True: of.export(*sys.argv[1:], tables=['events'], overwrite=True)"
-    command = [sys.executable, "-c", program, str(data), str(tmp_path / "out")]
     for stage in stages:
-        with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        with Program(program, data, tmp_path / "out") as process:
             kill_when(process, tmp_path, STAGES[stage])
         assert pq.read_table(tmp_path / "out" / "events.parquet").equals(expected)
         drafts = list(tmp_path.glob(".out.osdi-frames-*"))

@@ -1,5 +1,6 @@
 """What complete pulls prove to be gone: the cases that no world of `tests/world` has."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from osdi_frames.resolving.resolver import excluded
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.actions import ATTENDANCE
 from tests.pulls import PATHS, manifest_of
+from tests.world.history import PROOFS
+from tests.world.history import TABLES as TABLES_OF
 
 ADDRESS = "https://example.org/api/v2"
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -23,10 +26,10 @@ def at(hour):
     return None if hour is None else START + timedelta(hours=hour)
 
 
-def pull(begins, *, hours=0.5, **fields):
-    """Make the manifest of a pull of everything."""
+def pull(begins, *, hours=0.5, names=PATHS, **fields):
+    """Make the manifest of a pull, of everything unless `names` says of what."""
     folder = Path("pulled", f"{begins}")
-    return manifest_of(folder, at(begins), lasted=timedelta(hours=hours), names=PATHS, **fields)
+    return manifest_of(folder, at(begins), lasted=timedelta(hours=hours), names=names, **fields)
 
 
 def rows(table, *seen, **columns):
@@ -57,6 +60,20 @@ def hours(table, some, pulls, parents=("parent",)):
 def test_where_nothing_was_pulled_nothing_is_gone_and_no_column_is_needed(table):
     assert hours(table, rows(table, 1, None).select([]), []) == [None, None]
     assert hours(table, rows(table), [pull(5)]) == []
+
+
+def test_a_pull_proves_nothing_of_a_kind_unless_all_lists_that_it_needs_are_whole():
+    for kind, needed in PROOFS.items():
+        table, whole = TABLES_OF[kind], pull(5)
+        assert hours(table, rows(table, 1), [whole]) == [5.5], kind
+        assert hours(table, rows(table, 1), [replace(whole, address="https://other.example/v2")]) == [None]
+        for name in needed:
+            for change in ({"complete": False}, {"since": at(-99)}):
+                lists = [replace(done, **change) if done.name == name else done for done in whole.collections]
+                lacking = replace(whole, collections=tuple(lists))
+                assert hours(table, rows(table, 1), [lacking]) == [None], (kind, name, change)
+        others = pull(5, names=[name for name in PATHS if name != table])
+        assert hours(table, rows(table, 1), [others]) == [None], kind
 
 
 def test_a_service_is_a_host_and_a_port_in_either_version_whatever_the_spelling():

@@ -97,7 +97,11 @@ CLEAR = {
     ),
     "an event that embeds attendances": (GATHERING, "events", 1),
     "its attendances": (GATHERING, "attendances", 2),
-    "an event that embeds attendances, next to another": ([GATHERING, EVENT], "events", 1),
+    "an event that embeds attendances, next to another": (
+        [GATHERING, EVENT | {"identifiers": ["action_network:e2"]}],
+        "events",
+        2,
+    ),
     "the attendances of one of several events": ([EVENT, GATHERING], "attendances", 2),
     "events of a page, and what one embeds": (
         {"_embedded": {"osdi:events": [GATHERING, EVENT | {"identifiers": ["platform:e2"]}]}},
@@ -160,8 +164,21 @@ def both(document, tmp_path):
     return document, path
 
 
+def test_what_is_clear_is_read(tmp_path):
+    """Handed over it is read alone, as a file next to all others."""
+    for name, (document, _, _) in CLEAR.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    tables, found = of.open(tmp_path).tables(ALL, dedupe=False), of.check(tmp_path)
+    assert "error" not in found["severity"].tolist()
+    assert "other type" not in found["problem"].tolist()
+    for name, (document, table, rows) in CLEAR.items():
+        assert len(of.read_table(document, table)) == rows, name
+        assert [*tables[table]["source_file"]].count(str(tmp_path / f"{name}.json")) == rows, name
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", CLEAR)
-def test_what_is_clear_is_read(name, tmp_path):
+def test_what_is_clear_is_read_alone(name, tmp_path):
     document, table, rows = CLEAR[name]
     parsed, path = both(document, tmp_path)
     for source, tables in ((parsed, [table]), (path, ALL)):

@@ -564,18 +564,38 @@ def test_a_number_that_is_none_of_json_is_text_where_text_is_declared_and_listed
         assert row["capacity"] == (1 if capacity == "1" else None)
 
 
-@pytest.mark.parametrize("spelling", ["nan", "-Infinity", "1E400", "9" * 400])
-@pytest.mark.parametrize(
-    "more", ["", '"capacity": 7.0', '"identifiers": [null]', '"title": 1', '"capacity": "x"']
-)
+ODD_NUMBERS = ["nan", "-Infinity", "1E400", "9" * 400]
+MORE = ["", '"capacity": 7.0', '"identifiers": [null]', '"title": 1', '"capacity": "x"']
+
+
+def with_odd_number(envelope: str, more: str, spelling: str) -> str:
+    text = ", ".join(filter(None, [f'"title": {spelling}', '"total_accepted": 1', more]))
+    return f"{envelope}{{{text}}}{'}' if ':' in envelope else ''}"
+
+
+def odd_numbers_of(text: str) -> list[Any]:
+    return [row[2:] for row in listed(io.BytesIO(text.encode())) if row[3] == ProblemKind.ODD_NUMBER]
+
+
+@pytest.mark.parametrize("spelling", ODD_NUMBERS, ids=lambda spelling: spelling[:9])
+def test_a_number_that_is_none_of_json_is_listed_whatever_else_is_in_its_document(spelling: str) -> None:
+    made = [
+        with_odd_number(envelope, more, spelling) for envelope in ("", '{"body": ', "[{}]") for more in MORE
+    ]
+    shown = spelling[:60] + "…" * (len(spelling) > 60)
+    assert odd_numbers_of("\n".join(made)) == [("warning", ProblemKind.ODD_NUMBER, shown, len(made))]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("spelling", ODD_NUMBERS, ids=lambda spelling: spelling[:9])
+@pytest.mark.parametrize("more", MORE)
 @pytest.mark.parametrize("envelope", ["", '{"body": ', "[{}]"])
-def test_a_number_that_is_none_of_json_is_listed_whatever_else_is_in_its_document(
+def test_a_number_that_is_none_of_json_is_listed_of_a_document_alone(
     envelope: str, more: str, spelling: str
 ) -> None:
-    text = ", ".join(filter(None, [f'"title": {spelling}', '"total_accepted": 1', more]))
-    source = io.BytesIO(f"{envelope}{{{text}}}{'}' if ':' in envelope else ''}".encode())
-    found = [row[2:] for row in listed(source) if row[3] == ProblemKind.ODD_NUMBER]
-    assert found == [("warning", ProblemKind.ODD_NUMBER, spelling[:60] + "…" * (len(spelling) > 60), 1)]
+    shown = spelling[:60] + "…" * (len(spelling) > 60)
+    found = odd_numbers_of(with_odd_number(envelope, more, spelling))
+    assert found == [("warning", ProblemKind.ODD_NUMBER, shown, 1)]
 
 
 @pytest.mark.parametrize("number", ["1e16", "1E16", "0.1e-7", "1e300", "-0.0", "1.10", "10000000000000000"])

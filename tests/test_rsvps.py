@@ -150,12 +150,17 @@ COMPARED = {
 
 
 @pytest.mark.parametrize("case", COMPARED)
-def test_one_line_compares_the_totals_of_the_service_with_the_attendances(case, tmp_path):
+def test_one_line_compares_the_totals_of_the_service_with_the_attendances(case):
     attendances, line = COMPARED[case]
-    made = of.write_report([*KNOWN, *attendances], tmp_path / "out")
-    headline, *lines = str(made).splitlines()
+    headline, *lines = str(of.report([*KNOWN, *attendances])).splitlines()
     assert headline == "3 events with 5 RSVPs; 0 signatures of 0 people"
     assert lines == [line] * bool(line)
+
+
+@pytest.mark.parametrize("case", ["all of them", "others"])
+def test_the_page_has_the_line_that_compares_totals_where_there_is_one(case, tmp_path):
+    attendances, line = COMPARED[case]
+    of.write_report([*KNOWN, *attendances], tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_text("utf-8").replace("&#39;", "'")
     assert html.count("by the service's totals") == bool(line)
     assert f"<p><bdi>{line}</bdi></p>" in html or not line
@@ -243,11 +248,9 @@ def test_attendances_of_events_that_do_not_count_are_no_headline():
 
 
 @pytest.mark.parametrize("count", [3, 28, 29])
-def test_how_few_rsvps_are_attendances_or_not_is_not_published(count, tmp_path):
+def test_how_few_rsvps_are_attendances_or_not_is_not_published(count):
     source = [event(1, total_accepted=20), event(2, total_accepted=10)]
-    made = of.write_report(
-        [*source, *rsvps(min(count, 20)), *rsvps(count - 20, 2, 50)], tmp_path / "out", min_count=5
-    )
+    made = of.report([*source, *rsvps(min(count, 20)), *rsvps(count - 20, 2, 50)], min_count=5)
     assert str(made).splitlines()[1] == (
         "RSVPs are the service's totals; the attendances in this archive are not the same."
     )

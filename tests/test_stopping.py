@@ -40,7 +40,14 @@ def stopped(words, *, ready, cwd):
 
 @pytest.mark.parametrize(
     "words",
-    [["report", "pipe"], ["report", "pipe", "--out", "out"], ["export", "pipe", "out"], ["check", "pipe"]],
+    [
+        ["report", "pipe", "--out", "out"],
+        ["check", "pipe"],
+        *(
+            pytest.param(words, marks=pytest.mark.long)
+            for words in (["report", "pipe"], ["export", "pipe", "out"])
+        ),
+    ],
     ids=" ".join,
 )
 def test_a_reading_that_waits_for_a_pipe_is_stopped(words, tmp_path):
@@ -60,7 +67,7 @@ def test_a_reading_that_waits_for_a_pipe_is_stopped(words, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "seconds", [0.6, 1.4, *(pytest.param(seconds, marks=pytest.mark.long) for seconds in (0.4, 1, 2, 3))]
+    "seconds", [0.6, *(pytest.param(seconds, marks=pytest.mark.long) for seconds in (0.4, 1, 1.4, 2, 3))]
 )
 def test_a_report_is_stopped_at_any_moment(seconds, data, tmp_path):
     def has_worked(process):

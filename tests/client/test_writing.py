@@ -514,7 +514,7 @@ def rows(*odd: Any) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     rows=st.lists(rows() | rows(" ", "desk: ", "\ud800", 7), min_size=1, max_size=4),
     speaks=st.sampled_from(["v2", "v1"]),

@@ -188,26 +188,32 @@ def leaked(call: Callable[[], Any]) -> str:
     return everything[-2000:] if CANARY in everything or "quillonfarth-mail" in everything else ""
 
 
-def arguments() -> Iterator[tuple[str, str]]:
-    """Yield each argument of each call, and one that is none."""
-    for name, (function, valid) in CALLS.items():
-        declared = inspect.signature(function).parameters.values()
-        named = [each.name for each in declared if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
-        # Where there are none, Python says what is not an argument.
-        mistyped = [f"mistyped_{LONG}"] if any(each.kind == each.VAR_KEYWORD for each in declared) else []
-        yield from ((name, argument) for argument in dict.fromkeys([*valid, *named, *mistyped]))
-
-
-@pytest.mark.parametrize(("name", "argument"), list(arguments()), ids=lambda text: text[:30])
-def test_no_call_quotes_a_long_argument(name: str, argument: str) -> None:
+def arguments(name: str) -> list[str]:
+    """Return the arguments of a call, and one that is none."""
     function, valid = CALLS[name]
-    texts = TEXTS.values() if argument in PLACES else [TEXTS["word"]]
-    given = [SHAPES[shape](text) for text in texts for shape in ("text", "list")]
-    declared = inspect.signature(function).parameters.get(argument)
-    if declared is None or not re.fullmatch(r"(bool|int|float)( \| None)?", str(declared.annotation)):
-        given += [shape(TEXTS["JSON"]) for shape in SHAPES.values()]
-    calls = [lambda value=value: function(**valid | {argument: value}) for value in given]
-    assert list(filter(None, map(leaked, calls))) == []
+    declared = inspect.signature(function).parameters.values()
+    named = [each.name for each in declared if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
+    # Where there are none, Python says what is not an argument.
+    mistyped = [f"mistyped_{LONG}"] if any(each.kind == each.VAR_KEYWORD for each in declared) else []
+    return [*dict.fromkeys([*valid, *named, *mistyped])]
+
+
+#: The shapes of JSON that each argument is tried with by default.
+QUICK = ("text", "key", "delivery", "frame")
+
+
+@pytest.mark.parametrize("shapes", [QUICK, pytest.param([*SHAPES], marks=pytest.mark.long)], ids=len)
+@pytest.mark.parametrize("name", CALLS)
+def test_no_call_quotes_a_long_argument(name: str, shapes: list[str]) -> None:
+    function, valid = CALLS[name]
+    for argument in arguments(name):
+        texts = TEXTS.values() if argument in PLACES else [TEXTS["word"]]
+        given = [SHAPES[shape](text) for text in texts for shape in ("text", "list")[: len(shapes) // 4]]
+        declared = inspect.signature(function).parameters.get(argument)
+        if declared is None or not re.fullmatch(r"(bool|int|float)( \| None)?", str(declared.annotation)):
+            given += [SHAPES[shape](TEXTS["JSON"]) for shape in shapes]
+        calls = [lambda value=value, at=argument: function(**valid | {at: value}) for value in given]
+        assert list(filter(None, map(leaked, calls))) == [], argument
 
 
 def test_every_public_function_is_among_the_calls() -> None:
@@ -544,7 +550,7 @@ def odd_documents() -> Iterator[Any]:
                 yield changed(document, at, None, key=f"osdi:{LONG}")
 
 
-STEPS = [5, pytest.param(1, marks=pytest.mark.long)]
+STEPS = [11, pytest.param(1, marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -46,7 +46,7 @@ def unpacked(packed, unpack):
 
 
 @pytest.mark.parametrize("kind", PACKED)
-@settings(max_examples=50)
+@settings(max_examples=20)
 @example(sizes=[100_000, 100_000], zeros=0, seed=0)
 @given(sizes=st.lists(SIZES, min_size=1, max_size=5), zeros=st.integers(0, 3), seed=st.integers(0, 3))
 def test_every_byte_of_every_member_or_frame_is_read_once(kind, sizes, zeros, seed):
