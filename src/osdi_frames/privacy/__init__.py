@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument, UnknownColumn
-from osdi_frames.escapes import LAYERS, undo
 from osdi_frames.frames import as_frame
 from osdi_frames.frames import frame as to_frame
 from osdi_frames.parsing.columns import one
@@ -29,6 +28,7 @@ from osdi_frames.quoting import listed, quoted
 from osdi_frames.tables import TABLES
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Column, Table
+from osdi_frames.unescaping import LAYERS, undo
 
 Key: TypeAlias = bytes | str
 Drop: TypeAlias = Literal["identifying"]
