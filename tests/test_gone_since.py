@@ -1,4 +1,4 @@
-"""What complete pulls prove to be gone: the cases that no world of `tests/world` has."""
+"""What complete pulls prove to be gone: what worlds of `tests/world` seldom have."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from osdi_frames.resolving.gone import gone_since
 from osdi_frames.resolving.resolver import excluded
 from osdi_frames.tables import TABLES
-from osdi_frames.tables.actions import ATTENDANCE
+from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
+from osdi_frames.tables.events import EVENT
 from tests.pulls import PATHS, manifest_of
 from tests.world.history import PROOFS
 from tests.world.history import TABLES as TABLES_OF
@@ -103,6 +104,14 @@ def test_what_has_no_id_is_not_looked_for():
     assert hours("signatures", rows("signatures", 1, signature_id=[None]), [pull(5)]) == [None]
 
 
+@pytest.mark.parametrize("table", ["signatures", "attendances"])
+def test_of_a_petition_or_event_that_the_key_may_not_list_nothing_is_gone(table):
+    name = {"signatures": "petition_id", "attendances": "event_id"}[table]
+    some = rows(table, 1, 1, 1, **{name: ["known", "other", None]})
+    assert hours(table, some, [pull(5)], parents=["known", None]) == [5.5, None, None]
+    assert hours(table, some, [pull(5)], parents=[]) == [None] * 3
+
+
 def test_a_key_proves_nothing_of_what_another_key_lists():
     ours, theirs = ({"key_digest": digest} for digest in ("aaaaaaaa", "bbbbbbbb"))
     pulls = [pull(0, **ours), pull(1, **theirs), pull(5, **theirs), pull(9, **ours)]
@@ -140,7 +149,43 @@ def test_any_pulls_and_rows_are_compared_as_the_rule_says(made, seen):
 # -- the column excluded --
 
 
-def test_attendances_without_an_event_have_the_reason_of_no_event():
-    events = pa.table({"event_id": ["a", None], "excluded": ["gone", "hidden"]})
-    attendances = pa.table({"event_id": ["a", None], "status": ["accepted"] * 2})
-    assert excluded(ATTENDANCE, attendances, events).to_pylist() == ["gone", None]
+def reasons(element, events=None, **columns):
+    types = {
+        "hidden": pa.bool_(),
+        "gone_since": UTC_TYPE,
+        "created_date": UTC_TYPE,
+        "modified_date": UTC_TYPE,
+    }
+    table = pa.table({name: pa.array(some, types.get(name, pa.string())) for name, some in columns.items()})
+    return excluded(element, table, events).to_pylist()
+
+
+def test_of_several_reasons_the_first_is_given():
+    now = at(1)
+    assert reasons(
+        EVENT,
+        status=["cancelled", "cancelled", "confirmed", "confirmed", None],
+        hidden=[True, True, True, False, None],
+        gone_since=[now, None, None, None, None],
+    ) == ["gone", "cancelled", "hidden", None, None]
+
+
+def test_a_test_send_is_one_before_all():
+    referred = dict.fromkeys(("source", "referrer", "website", "email_referrer", "mobile_message_referrer"))
+    columns = {name: [None, None] for name in referred} | {"modified_date": [None, None]}
+    dates = [None, at(1)]
+    found = reasons(SIGNATURE, created_date=dates, gone_since=[at(1)] * 2, **columns)
+    assert found == ["test", "gone"]
+
+
+def test_an_attendance_has_the_reason_of_its_event_unless_it_has_its_own():
+    events = pa.table({"event_id": ["a", "b", "c", None], "excluded": ["gone", "cancelled", None, "hidden"]})
+    found = reasons(
+        ATTENDANCE,
+        events,
+        event_id=["a", "b", "c", "d", None, "b"],
+        status=["accepted"] * 5 + ["declined"],
+    )
+    assert found == ["gone", "cancelled", None, None, None, "unaccepted"]
+    empty = pa.table({"event_id": pa.array([], pa.string()), "excluded": pa.array([], pa.string())})
+    assert reasons(ATTENDANCE, empty, event_id=["a"], status=[None]) == [None]
