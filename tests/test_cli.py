@@ -105,7 +105,7 @@ def test_report_on_a_problem_is_one_line_and_skip_passes_over_it(tmp_path):
     assert ran.returncode == 1
     assert ran.stderr == (
         'osdi-frames: a.json:1: not an integer: total_accepted = "lots"'
-        "; --on-error skip passes over it, osdi-frames check lists all\n"
+        "; open it with --on-error skip to pass over it; osdi-frames check lists all\n"
     )
     skipped = run("report", "a.json", "--on-error", "skip", cwd=tmp_path)
     assert skipped.returncode == 0

@@ -493,6 +493,7 @@ RAISED: dict[type[OsdiError], Callable[..., Any]] = {
     errors.ServiceUnreachable: lambda: client_of("http://127.0.0.1:9/v2").event(LONG),
     errors.SourceNotFound: lambda: of.check(TEXTS["JSON"]),
     errors.UnknownColumn: lambda: of.read_events(EVENT, columns=[LONG]),
+    errors.UnknownReport: lambda: of.report(EVENT)[LONG],
     errors.UnknownTable: lambda: of.read_table(EVENT, LONG),
     errors.UnsupportedSystem: receive_on_windows,
     errors.UnknownValue: lambda: of.report({**EVENT, "status": LONG}, status=TEXTS["JSON"]),
