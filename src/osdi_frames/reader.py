@@ -97,7 +97,7 @@ class Reader:
         )
         resolution = Resolution(request)
         if resolution.asks_what_is_gone:
-            resolution.add_pulls(whole_pulls(self.paths))
+            resolution = Resolution(replace(request, pulls=whole_pulls(self.paths)))
         return resolution
 
     def rows(self, resolution: Resolution, observer: Observer) -> Rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
@@ -126,10 +126,6 @@ class Resolution:
     def asks_what_is_gone(self) -> bool:
         """Whether a column is about what pulls prove to be gone."""
         return self.merges and any("gone_since" in self.resolved(table) for table in (*self.asked, EVENTS))
-
-    def add_pulls(self, pulls: tuple[Manifest, ...]) -> None:
-        """Add the pulls of the source, before anything is derived from the request."""
-        self.request = replace(self.request, pulls=pulls)
 
     def proves(self, element: ElementType) -> bool:
         """Return whether pulls can prove elements of a type gone, and that is asked."""

@@ -49,9 +49,8 @@ class SpilledTables:
         self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (see `__del__`)
         self.ends = [0]
         self.offset = 0
-        self.lock = (
-            threading.Lock()
-        )  # a worker of a cluster can send rows while one of its threads reads them
+        # A worker of a cluster can send rows while one of its threads reads them.
+        self.lock = threading.Lock()
 
     def __del__(self) -> None:
         self.__dict__.pop("_index", None)
