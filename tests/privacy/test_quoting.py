@@ -189,7 +189,7 @@ def leaked(call: Callable[[], Any]) -> str:
 
 
 def arguments(name: str) -> list[str]:
-    """Return the arguments of a call, and one that is none."""
+    """Return the arguments of a call, and one that it does not have."""
     function, valid = CALLS[name]
     declared = inspect.signature(function).parameters.values()
     named = [each.name for each in declared if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
