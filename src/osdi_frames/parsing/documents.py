@@ -189,8 +189,10 @@ class _Walk:
 
         One without a position has to have a declared type.
         """
+        if not isinstance(body, dict):
+            return False
         is_declared = _has(body, *(str(element.type_key) for element in element_types()))
-        return is_declared or (position is not None and isinstance(body, dict) and is_wrapper(body))
+        return is_declared or (position is not None and is_wrapper(body))
 
     def _of_no_type(self, body: dict[str, Any], key: str) -> _Met:
         """Walk through a resource of no clear type."""

@@ -108,6 +108,8 @@ def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
 
     Its keys decide, else its address, or what only one type has.
     """
+    if not isinstance(document, dict):
+        return Form("delivery" if isinstance(document, list) else "undecided")
     found = {
         path: _json_type(value)
         for path in probes(prefixes)
