@@ -254,6 +254,8 @@ def of_tar(name: str, data: bytes, into: Reading) -> None:
 
 def of_member(name: str, inner: str, content: Any, into: Reading) -> None:
     full = f"{name}!{inner}"
+    if is_listed(inner, b"") is None:
+        return
     try:
         data = content()
     except Exception as error:  # noqa: BLE001 (as above)
