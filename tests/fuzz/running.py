@@ -31,7 +31,7 @@ class Worker:
     A case hangs when it has worked for some seconds, or has done nothing for so many idle ones.
     """
 
-    def __init__(self, *, seconds: float = 90, idle: float = 4) -> None:
+    def __init__(self, *, seconds: float = 30, idle: float = 4) -> None:
         self.process: subprocess.Popen[bytes] | None = None
         self._seconds = seconds
         self._idle = idle
