@@ -79,13 +79,13 @@ def form_by_types(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES)
     >>> form_by_types({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}).kind
     'delivery'
     """
-    types = element_types()
     enveloped = (BODY,) in found and any((key,) in found for key in TIMESTAMPS)
     at = (BODY,) if enveloped else ()
     if found.get(at) == "ARRAY":
         return Form("delivery", enveloped)
     if found.get(at) != "OBJECT":
         return Form("undecided", enveloped)
+    types = element_types()
     lists = {
         key: element
         for element in types
@@ -108,15 +108,14 @@ def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
 
     Its keys decide, else its address, or what only one type has.
     """
-    if not isinstance(document, dict):
-        return Form("delivery" if isinstance(document, list) else "undecided")
+    paths = probes(prefixes) if isinstance(document, dict) else [()]
     found = {
         path: _json_type(value)
-        for path in probes(prefixes)
+        for path in paths
         if (value := value_at(document, path, _MISSING)) is not _MISSING
     }
     decided = form_by_types(found, prefixes)
-    body = document.get(BODY) if decided.enveloped else document
+    body = document[BODY] if decided.enveloped else document
     if decided.kind != "undecided" or decided.types or not isinstance(body, dict):
         return decided
     if element := _type_of(body, prefixes):
@@ -204,6 +203,7 @@ def _fields(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
 
 
 _MISSING: Any = object()
+_JSON_TYPES: dict[type, str] = {type(None): "NULL", dict: "OBJECT", list: "ARRAY", str: "VARCHAR"}
 
 
 def value_at(document: Any, path: Keys, missing: Any = None) -> Any:
@@ -217,7 +217,4 @@ def value_at(document: Any, path: Keys, missing: Any = None) -> Any:
 
 
 def _json_type(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    named: dict[type, str] = {dict: "OBJECT", list: "ARRAY", str: "VARCHAR"}
-    return named.get(type(value), "SCALAR")
+    return _JSON_TYPES.get(type(value), "SCALAR")
