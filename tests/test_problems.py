@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 import osdi_frames as of
+from osdi_frames import problems
 from osdi_frames.errors import BadDocument, ProblemsWarning
-from osdi_frames.problems import ProblemKind
+from osdi_frames.problems import ProblemKind, shown_value
 from tests.layouts import compact, lines, tarred, zipped, zstd
 
 GOOD = {"identifiers": ["platform:good"], "title": "Good", "total_accepted": 1}
@@ -364,6 +365,23 @@ def test_a_line_that_is_no_document_stops_is_passed_over_and_is_listed(
     rows, _ = skipped(path, table)
     assert [row[f"{table[:-1]}_id"] for row in rows] == ["good"]
     assert [row[:4] for row in listed(path)] == [(str(path), 2, "error", problem)]
+
+
+@pytest.mark.parametrize("times", [1, 1000])
+def test_broken_lines_are_all_counted_and_those_that_are_alike_shown_once(
+    times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, shown = tmp_path / "indented.ndjson", []
+    path.write_text("[1,\n  2,\n" * times)
+    monkeypatch.setattr(problems, "shown_value", lambda value: shown.append(value) or shown_value(value))
+    _, warning = skipped(path, "events")
+    reason = "Expecting value at column 4"
+    assert warning.startswith(f"skipped {3 * times:,} problems, the first: {path}:1: not JSON: {reason}; ")
+    assert shown == [reason, 2]
+    assert listed(path) == [
+        (str(path), 1, "error", "not JSON", reason, 2 * times),
+        (str(path), 2, "error", "not a page, an event or a delivery", "2", times),
+    ]
 
 
 def test_of_a_document_of_many_lines_the_line_that_is_wrong_is_named(tmp_path: Path) -> None:

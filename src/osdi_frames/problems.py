@@ -186,17 +186,20 @@ class Policy:
         if self.on_error not in ("raise", "skip"):
             raise InvalidArgument(f"on_error is 'raise' or 'skip', not {quoted(self.on_error)}")
 
-    def handle(self, problem: Problem) -> None:
-        """Stop at an error, or count it."""
+    def handle(self, problem: Problem, count: int = 1) -> None:
+        """Stop at an error, or count it.
+
+        `count` is how often it was met.
+        """
         if problem.problem is ProblemKind.UNKNOWN_PREFIX:
             self.unknown_prefix = self.unknown_prefix or problem
         if problem.problem is ProblemKind.UNREAD_FILE:
-            self.unread[problem.detail] += 1
+            self.unread[problem.detail] += count
         if problem.severity != "error":
             return
         if self.on_error == "raise":
             raise BadDocument(f"{problem}; {_PASSED_OVER}")
-        self.skipped += 1
+        self.skipped += count
         self.first = self.first or problem
 
     def close(self, warn: Callable[[str, type[UserWarning]], None] = warn_caller) -> None:

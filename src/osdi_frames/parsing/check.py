@@ -81,21 +81,22 @@ class Inspector(Observer):
                 self.files.add(chunk.name)
             yield chunk
 
-    def handle(self, problem: Problem) -> None:
+    def handle(self, problem: Problem, count: int = 1) -> None:
         """Note a problem of a file."""
-        self._add(problem, "")
-        Observer.handle(self, problem)
+        self._add(problem, "", count)
+        Observer.handle(self, problem, count)
 
     def see(self, result: GroupResult) -> None:
         """Note what was read of a group."""
         self.documents += result.documents
         self.elements.update(result.elements)
-        for place, finding, count in result.keys:
-            self._add(Problem.at(place, finding), finding.key, count)
-        for place, what, element in result.findings:
+        for met in result.keys:
+            self._add(Problem.at(met.place, met.finding), met.finding.key, met.count)
+        for met in result.findings:
+            place, what, element = met.place, met.finding, met.element
             key = safe_key(element.relative(what.key) if element else POSITION.sub("[]", what.key))
-            self._add(Problem.at(place, replace(what, key=key) if element else what), key, what.count)
-            Observer.handle(self, Problem.at(place, what))
+            self._add(Problem.at(place, replace(what, key=key) if element else what), key, met.count)
+            Observer.handle(self, Problem.at(place, what), met.count)
         for select, rows in result.rows:
             if select.table.element.month and not select.table.rows:
                 self._see_dates(select.table.element, rows)

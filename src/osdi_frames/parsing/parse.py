@@ -52,6 +52,17 @@ _GROUP = 16 << 20  # bytes of documents that are read together
 
 
 @dataclass(slots=True)
+class Met:
+    """What was met in a document, or in several: then where it was first."""
+
+    place: Place
+    finding: Finding
+    element: Element | None = None
+    """The element that holds it, if one does."""
+    count: int = 1
+
+
+@dataclass(slots=True)
 class GroupResult:
     """What was read of a group.
 
@@ -62,10 +73,10 @@ class GroupResult:
     elements: Mapping[str, int] = field(default_factory=dict)
     """How often each type was received."""
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
-    findings: list[tuple[Place, Finding, Element | None]] = field(default_factory=list)
-    """What no table takes; of what is in an element, with it."""
-    keys: list[tuple[Place, Finding, int]] = field(default_factory=list)
-    """The keys that no table reads or that occur twice, each where it is first, with its count; in an inspection."""
+    findings: list[Met] = field(default_factory=list)
+    """What no table takes; once for all that are alike and in no element, as each line of a file can hold one."""
+    keys: list[Met] = field(default_factory=list)
+    """The keys that no table reads or that occur twice, once each; in an inspection."""
 
 
 @dataclass(slots=True)
@@ -88,16 +99,16 @@ class Observer:
             self.first.extend(chunk.documents[: _FIRST - len(self.first)].to_pylist())
             yield chunk
 
-    def handle(self, problem: Problem) -> None:
+    def handle(self, problem: Problem, count: int = 1) -> None:
         """Handle a problem by the policy."""
         if self.policy:
-            self.policy.handle(problem)
+            self.policy.handle(problem, count)
 
     def see(self, result: GroupResult) -> None:
         """Note the problems of a group, and its elements."""
-        for place, finding, _ in result.findings:
-            self.handle(Problem.at(place, finding))
-            self.others |= _called(finding)
+        for met in result.findings:
+            self.handle(Problem.at(met.place, met.finding), met.count)
+            self.others |= _called(met.finding)
         self.elements.update(result.elements)
 
     def quarantined(self) -> Iterator[tuple[str, int]]:
@@ -244,6 +255,8 @@ class _Group:
     """The documents that no query parses: all of their elements are mended."""
     mended: set[int] = field(default_factory=set)
     """The elements of others that are mended; _EVERY stands for all of a document."""
+    alike: dict[tuple[str, ...], Met] = field(default_factory=dict)
+    """The findings that are in no element."""
 
     def read(self) -> GroupResult:
         documents = self._decoded()
@@ -409,14 +422,14 @@ class _Group:
         for document in documents.filter(unusual).to_pylist():
             for line, part in split(document["document"].encode()):
                 if isinstance(part, Finding) and part.problem is ProblemKind.ODD_NUMBER:
-                    self.result.findings.append((_place(document, line), part, None))
+                    self._note(_place(document, line), part)
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List unread and repeated keys, in reading order."""
         found = count_keys(self.engine, self.plan, forms)
         first = only(places, {number for number, *_ in found}).to_pylist()
         place = {document["number"]: _place(document) for document in first}
-        self.result.keys.extend((place[number], finding, times) for number, finding, times in found)
+        self.result.keys.extend(Met(place[number], finding, count=times) for number, finding, times in found)
 
     def _read_mended(self, schema: pa.Schema) -> None:
         """Mend what is suspect, and read it."""
@@ -452,12 +465,12 @@ class _Group:
             for part in parts:
                 if isinstance(part, Finding):
                     if is_unparsable or part.severity == "error":  # queries have listed the rest of others
-                        self.result.findings.append((place, part, None))
+                        self._note(place, part)
                     continue
                 of_query = candidate[ELEMENT] + part.position
                 if part.type in self.plan.shapes and (is_all or of_query in self.mended):
                     form, text, findings = mend(part, self.plan)
-                    self.result.findings.extend((place, finding, part) for finding in findings)
+                    self.result.findings.extend(Met(place, finding, part) for finding in findings)
                     mended = {
                         "document": text,
                         "source_line": place.source_line,
@@ -466,6 +479,15 @@ class _Group:
                         "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
                     }
                     yield form, candidate | mended
+
+    def _note(self, place: Place, finding: Finding) -> None:
+        """Note a finding in no element."""
+        same = (finding.problem, finding.key, repr(finding.value), finding.severity)
+        if same in self.alike:
+            self.alike[same].count += finding.count
+        else:
+            self.alike[same] = Met(place, finding, count=finding.count)
+            self.result.findings.append(self.alike[same])
 
 
 def _place(document: Mapping[str, Any], line: int = 0) -> Place:

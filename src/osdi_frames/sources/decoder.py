@@ -52,7 +52,8 @@ class Decoder:
         >>> Decoder('{"a": [-inf, NaN]}').decode(0)
         ({'a': ['-inf', 'NaN']}, 18)
         """
-        self.twice, self.unusual = Counter(), Counter()
+        self.twice.clear()
+        self.unusual.clear()
         self._next = bisect_left(self._constants, at)
         try:
             return self._decoder.raw_decode(self._known, at)

@@ -280,7 +280,8 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)
-        yield from ((line, warning) for warning in _warnings(decoder))
+        for warning in _warnings(decoder):
+            yield line, warning
         yield line, value
         at = _after_space(text, end)
 
