@@ -1,0 +1,88 @@
+"""Actions: one row for each act of any kind, in order of time.
+
+They are made of resolved rows: of the acts, of people, and of what the acts are about, which has a title and, if it is
+an event, a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from osdi_frames.parsing.database import Engine, sql_text
+from osdi_frames.parsing.plan import ELEMENT
+from osdi_frames.resolving.filters import Filtering
+from osdi_frames.resolving.spill import SpilledTables, without
+from osdi_frames.tables.action import ACTIONS, ACTS, PLACE, REFERRED, Act
+from osdi_frames.tables.people import PEOPLE
+from osdi_frames.tables.schema import Table
+
+#: Whether an act passes the filters that are not about its date: acts are numbered before they are filtered.
+PASSES: Final = "_passes"
+
+#: Acts of one time are ordered by all that tells them apart, so that the order of files does not matter.
+_ORDER: Final = ", ".join(("date NULLS LAST", "person_id", "rank", "subject_id", "own_id", *REFERRED))
+#: Who was created longer before the first act is not new by it.
+_NEW: Final = "INTERVAL 1 DAY"
+
+
+def made_of(names: Iterable[str]) -> dict[Table, tuple[str, ...]]:
+    """Return the columns of each table that some columns of actions are made of."""
+    names = {*names, *REFERRED}
+    needed = {PEOPLE: ["person_id", *(["created_date"] if "is_new" in names else []), *(names & {*PLACE})]}
+    for act in ACTS:
+        needed.setdefault(act.table, []).extend((act.own_id, act.person, act.subject, "created_date", "excluded"))
+        needed[act.table] += ["modified_date", "status"] if act.status else []
+        needed[act.table] += names & {*act.own}
+        needed.setdefault(act.titled, []).extend((act.subject, *(names & {"title"}), *filter(None, [act.at])))
+    return {table: tuple(dict.fromkeys(columns)) for table, columns in needed.items()}
+
+
+def actions(rows: Mapping[Table, SpilledTables], names: Iterable[str], filtering: Filtering, engine: Engine) -> pa.Table:
+    """Return the acts that pass filters, with some columns of actions and `ELEMENT`.
+
+    `rows` are resolved rows of the tables and columns that `made_of` names for these, with `PASSES`.
+    """
+    tables = made_of(names)
+    for table, columns in tables.items():
+        schema = table.schema(table.select(columns)).append(pa.field(PASSES, pa.bool_()))
+        waiting = [some.select(schema.names) for some in rows[table].mapped]
+        engine.put(f"all_{table.name}", pa.concat_tables([schema.empty_table(), *waiting]))
+    engine.put("no_actions", ACTIONS.schema().empty_table())
+    acts = " UNION ALL BY NAME ".join(_query(act, rank, tables) for rank, act in enumerate(ACTS))
+    created = "people.created_date" if "created_date" in tables[PEOPLE] else "NULL::TIMESTAMPTZ"
+    found = engine.ask(
+        f"""WITH acts AS (FROM no_actions SELECT * EXCLUDE (number, is_first, is_new) UNION ALL BY NAME {acts}),
+        counted AS (SELECT *, person_id IS NOT NULL AND date IS NOT NULL AND excluded IS NULL AS counts FROM acts),
+        numbered AS (SELECT *, CASE WHEN counts THEN
+            row_number() OVER (PARTITION BY person_id, counts ORDER BY {_ORDER}) END AS number FROM counted)
+        SELECT numbered.*, number = 1 AS is_first,
+            CASE WHEN number > 1 THEN FALSE WHEN number = 1 THEN {created} >= date - {_NEW} END AS is_new
+        FROM numbered LEFT JOIN all_people AS people USING (person_id) WHERE numbered.{PASSES} ORDER BY {_ORDER}"""
+    )
+    numbers = pa.array(np.arange(len(found)))
+    shown = ACTIONS.schema(ACTIONS.select([*names]))
+    made = found.select(shown.names).cast(shown).append_column(ELEMENT, numbers)
+    dated = pa.table({"date": found["date"], ELEMENT: numbers})
+    return without(made, filtering.failing(ACTIONS.element, dated))
+
+
+def _query(act: Act, rank: int, tables: Mapping[Table, tuple[str, ...]]) -> str:
+    """Return the query for acts of one kind."""
+    date = "act.created_date"
+    if act.at:  # nobody did before the act was made what it was made for
+        date = f"greatest(coalesce(about.{act.at} AT TIME ZONE 'UTC', act.modified_date), act.created_date)"
+    own = [f"act.{name}" for name in tables[act.table] if name in act.own]
+    own += [f"person.{name}" for name in tables[PEOPLE] if name in PLACE and name not in act.own]
+    title = ["about.title"] if "title" in tables[act.titled] else []
+    columns = ", ".join((*own, *title, "act.excluded", f"act.{PASSES}"))
+    joined = f"LEFT JOIN all_{act.titled.name} AS about ON about.{act.subject} = act.{act.subject}"
+    if not act.own:
+        joined += f" LEFT JOIN all_people AS person ON person.person_id = act.{act.person}"
+    where = f"WHERE act.status = {sql_text(act.status)}" if act.status else ""
+    return f"""SELECT act.{act.person} AS person_id, {date} AS date, {sql_text(act.action)} AS action,
+        act.{act.subject} AS subject_id, act.{act.own_id} AS own_id, {rank} AS rank, {columns}
+        FROM all_{act.table.name} AS act {joined} {where}"""

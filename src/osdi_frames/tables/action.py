@@ -1,0 +1,96 @@
+"""The table of actions: one row for each act of any kind, made of the tables of acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from osdi_frames.tables.actions import ATTENDANCES, REFERRER_DATA, SIGNATURES
+from osdi_frames.tables.campaigns import PETITIONS
+from osdi_frames.tables.events import EVENTS
+from osdi_frames.tables.people import PERSON_ID
+from osdi_frames.tables.resource import LOCATION
+from osdi_frames.tables.schema import FREE_TEXT, SENSITIVE, Column, ElementType, Privacy, Table, Type
+
+REFERRED = ("source", "referrer", "website")
+PLACE = ("location_country", "location_region")
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Rows of a table as acts of one kind.
+
+    Attributes
+    ----------
+    action
+        What the person did.
+    table, titled
+        The table whose rows are such acts; that of what they are about.
+    person
+        The column of the person who acted.
+    status
+        The status of the rows that are such acts; None for all.
+    at
+        The column of what the act is about that says when it was done; None for when it was made.
+    own
+        The columns of actions that the table has under the same names.
+    """
+
+    action: str
+    table: Table
+    titled: Table
+    person: str = "person_id"
+    status: str | None = None
+    at: str | None = None
+    own: tuple[str, ...] = (*REFERRED, *PLACE)
+
+    @property
+    def own_id(self) -> str:
+        """The column that identifies the act."""
+        return self.table.element.identities[0][0]
+
+    @property
+    def subject(self) -> str:
+        """The column that identifies what the act is about."""
+        return self.titled.element.identities[0][0]
+
+
+#: What people do; of acts at the same time the earlier of these comes first.
+ACTS = (
+    Act("hosted", EVENTS, EVENTS, person="creator_id", own=()),
+    Act("signed", SIGNATURES, PETITIONS),
+    Act("rsvped", ATTENDANCES, EVENTS),
+    Act("attended", ATTENDANCES, EVENTS, status="attended", at="start_date"),
+)
+
+
+def _made(name: str, meaning: str, kind: Type = "string", privacy: Privacy = SENSITIVE) -> Column:
+    return Column(name, kind, (), (), meaning, "resolved", privacy=privacy)
+
+
+def _taken(columns: tuple[Column, ...], *names: str) -> tuple[Column, ...]:
+    """Return columns of acts as those of actions."""
+    return tuple(
+        replace(column, v2=(), v1=(), origin="resolved", meaning=column.meaning.format("the person"))
+        for column in columns
+        if column.name in names
+    )
+
+
+ACTIONS = Table(
+    "actions",
+    ElementType("action", "", (), month="date"),
+    "One row per act of any kind, in order of time.",
+    (
+        _made("person_id", "Person who acted.", privacy=PERSON_ID),
+        _made("date", "When, UTC; of attended the start, local clock.", "utc"),
+        _made("action", f"What was done: {ACTS[1].action}, {ACTS[2].action} or another."),
+        _made("subject_id", "Petition, event or other that it is about."),
+        _made("title", "Title of that.", privacy=FREE_TEXT),
+        *_taken(REFERRER_DATA, *REFERRED),
+        *_taken(LOCATION, *PLACE),
+        _made("number", "Which of the person's acts that count, from 1.", "int64"),
+        _made("is_first", "Whether it is the person's first.", "bool"),
+        _made("is_new", "Whether the person was not known before.", "bool"),
+        _made("excluded", "Why uncounted, as of the act itself."),
+    ),
+)
