@@ -171,7 +171,7 @@ class Archive(Reader):
              tag
         0  river
         """
-        return self.frames(self.resolution(named_tables(names), dedupe=dedupe, people=people))
+        return self.frames(self.resolution(named_tables(names, dedupe), dedupe=dedupe, people=people))
 
     def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the events of v2 and v1; see `table`.
@@ -248,6 +248,30 @@ class Archive(Reader):
     def petitions(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the petitions; see `table`."""
         return self.table("petitions", columns, dedupe=dedupe)
+
+    def actions(self, columns: Columns = None, *, people: bool = True) -> pd.DataFrame:
+        """Read who did what: one row an act of any kind, in order of time; see `table`.
+
+        An attendance is ``rsvped`` when it was made and, by its status, ``attended`` at the event's `start_date`, as
+        the clock there, else at its modified_date, and never before it was made. Who created an event ``hosted``. The
+        columns:
+
+        person_id, date, action, subject_id, title, source, referrer, website, location_country, location_region,
+        number, is_first, is_new, excluded.
+
+        `number` counts the acts of a person that have a date and are not excluded, from 1; what `where` leaves out is
+        counted, too, so `is_first` is about the archive. `is_new` says of the first whether the person was created at
+        most a day before it; it is missing where that is not known.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> signed = {"created_date": "2026-05-01T10:00:00Z", "_links": {"osdi:person": {"href": "/people/ann"}}}
+        >>> of.open([{"osdi:signature": signed}]).actions(["person_id", "date", "action", "number"])
+          person_id                      date  action  number
+        0       ann 2026-05-01 10:00:00+00:00  signed       1
+        """
+        return self.table("actions", columns, people=people)
 
     def scan(
         self, name: str, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
@@ -544,7 +568,7 @@ class Archive(Reader):
         from osdi_frames.output.folder import output_folder
 
         only_known("export", privacy, Archive.export.__kwdefaults__, PrivacyOptions.__annotations__)
-        wanted = ExportRequest.of(tables, partition_by=partition_by, **privacy)
+        wanted = ExportRequest.of(named_tables(tables, dedupe), partition_by=partition_by, **privacy)
         resolution = self.resolution(wanted.columns, dedupe=dedupe, people=people)
         if engine is not None:
             if engine != "dask" or format != "parquet":

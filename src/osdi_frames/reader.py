@@ -16,6 +16,7 @@ from osdi_frames.parsing.database import engine
 from osdi_frames.parsing.parse import Observer, parse
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.problems import OnError, Policy
+from osdi_frames.resolving.actions import with_actions
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Resolver
@@ -116,7 +117,8 @@ class Reader:
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
-                for name, some in Resolver(resolution, connection).rows(parse(plan, found, observer)):
+                resolved = Resolver(resolution, connection).rows(parse(plan, found, observer))
+                for name, some in with_actions(resolved, resolution, connection):
                     yield name, some.drop_columns([ELEMENT])
                 connection.release()
             observer.end(plan, whole=not isinstance(self.source, FilePartition))

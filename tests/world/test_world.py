@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
-from tests.world import figures
+from tests.world import acts, figures
 from tests.world.history import PARENTS, TABLES, State, World
 from tests.world.truth import Row, Truth
 
@@ -174,7 +174,7 @@ def differences(folder: Path, world: World, *, people: bool = True) -> list[str]
     world.write(folder)
     truth, archive = Truth(world, people=people), of.open(folder)
     with warnings.catch_warnings(action="ignore", category=SourceWarning):
-        frames = archive.tables([*KEYS], **({} if people else {"people": False}))
+        frames = archive.tables([*KEYS, "actions"], **({} if people else {"people": False}))
         reports = of.report(folder) if people else {}
     found: list[str] = []
     for name, keys in KEYS.items():
@@ -183,6 +183,8 @@ def differences(folder: Path, world: World, *, people: bool = True) -> list[str]
             [(tuple(row[key] for key in keys), row) for row in some] for some in (rows, truth.tables[name])
         )
         found += compared(name, got, expected)
+    did, done = enumerate(rows_of(frames["actions"])), enumerate(acts.actions(truth))
+    found += compared("actions", [*did], [*done], in_order=True)
     expected_reports = figures.reports(truth) if people else {}
     if {*reports} != {*expected_reports}:
         found.append(f"reports: got {[*reports]}, expected {[*expected_reports]}")

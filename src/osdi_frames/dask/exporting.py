@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dask.delayed import Delayed
 
-from osdi_frames.dask.graph import graph, surveyed
+from osdi_frames.dask.graph import graph, partition_count, surveyed
 from osdi_frames.output.exporting import ExportRequest
 from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.output.folder import output_folder, remove, upload
@@ -54,7 +54,7 @@ def export(
             parts = archive.partitions(size=SIZE, surveyed=surveyed)
             name = f"export-{uuid.uuid4().hex}"
             tasks = graph(name, request, parts, write)
-            tasks[name, -1] = (list, [(name, number) for number in range(len(parts))])
+            tasks[name, -1] = (list, [(name, number) for number in range(partition_count(request, parts))])
             written: list[Written] = Delayed((name, -1), tasks).compute()
             for one in written:
                 filtering.add(one.filtering)

@@ -25,6 +25,7 @@ from osdi_frames.frames import frame
 from osdi_frames.parsing.database import Engine, engine
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.reader import Reader
+from osdi_frames.resolving.actions import is_part, with_actions
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Decisions, Resolver
@@ -95,7 +96,19 @@ def graph(
         events = [(left_out, number) for number in numbers]
     for number in numbers:
         tasks[name, number] = (_finished, finish, request, (read, number), number, *known, events)
+    if Resolution(request).actions:
+        acted, last = f"{name}-acted", len(parts)
+        tasks |= {
+            (acted, number): (_finished, _parts, request, (read, number), number, *known, events)
+            for number in numbers
+        }
+        tasks[name, last] = (_with_actions, finish, request, [(acted, number) for number in numbers], last)
     return tasks
+
+
+def partition_count(request: Request, parts: Sequence[Reader]) -> int:
+    """Return how many partitions there are of what is asked: actions are one of their own, after all others."""
+    return len(parts) + bool(Resolution(request).actions)
 
 
 def _read(part: Reader, request: Request) -> PartRows:
@@ -189,12 +202,37 @@ def _finished(
         resolver.resolution.filtering.add(part.filtering)
 
         def rows() -> Rows:
-            for name, buffer in part.tables.items():
+            for name, buffer in part.tables.items() if finish is not _parts else ():
                 yield name, pa.ipc.open_stream(buffer).read_all()
             for name, some in resolver.resolved(decided.decisions):
-                yield name, some.drop_columns([ELEMENT])
+                if is_part(name) == (finish is _parts):
+                    yield name, some if is_part(name) else some.drop_columns([ELEMENT])
 
         return finish(rows(), number, resolver.resolution.filtering)
+
+
+def _parts(rows: Rows, _number: int, filtering: Filtering) -> tuple[Filtering, list[tuple[str, pa.Buffer]]]:
+    """Return the rows of a partition that actions are made of."""
+    return filtering, [(name, _compressed([some])) for name, some in rows if is_part(name)]
+
+
+def _with_actions(
+    finish: Callable[[Rows, int, Filtering], Any], request: Request, acted: Sequence[Any], number: int
+) -> Any:
+    """Call a function with the actions of all partitions."""
+    resolution = Resolution(request)
+
+    def parts() -> Rows:
+        for filtering, some in acted:
+            resolution.filtering.add(filtering)
+            for name, buffer in some:
+                yield name, pa.ipc.open_stream(buffer).read_all()
+
+    with engine() as connection:
+        rows = with_actions(parts(), resolution, connection)
+        return finish(
+            ((name, some.drop_columns([ELEMENT])) for name, some in rows), number, resolution.filtering
+        )
 
 
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types
@@ -217,7 +255,7 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
         return frame(self._schema.empty_table())
 
     def _divisions(self) -> tuple[None, ...]:
-        return (None,) * (len(self.operand("parts")) + 1)
+        return (None,) * (partition_count(self.operand("request"), self.operand("parts")) + 1)
 
     def _simplify_up(self, parent: Any, dependents: Any) -> Any:
         if not isinstance(parent, Projection):

@@ -6,7 +6,8 @@ an event, a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -15,13 +16,17 @@ import pyarrow as pa
 from osdi_frames.parsing.database import Engine, sql_text
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving.filters import Filtering
-from osdi_frames.resolving.spill import SpilledTables, without
-from osdi_frames.tables.action import ACTIONS, ACTS, PLACE, REFERRED, Act
+from osdi_frames.resolving.resolution import Resolution, Rows
+from osdi_frames.resolving.versions import SpilledTables, among, without
+from osdi_frames.tables.action import ACTIONS, ACTS, PLACE, REFERRED, Act, made_of
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import Table
 
 #: Whether an act passes the filters that are not about its date: acts are numbered before they are filtered.
 PASSES: Final = "_passes"
+
+#: What the names of rows begin with that actions are made of.
+_OF: Final = "actions of "
 
 #: Acts of one time are ordered by all that tells them apart, so that the order of files does not matter.
 _ORDER: Final = ", ".join(("date NULLS LAST", "person_id", "rank", "subject_id", "own_id", *REFERRED))
@@ -29,27 +34,39 @@ _ORDER: Final = ", ".join(("date NULLS LAST", "person_id", "rank", "subject_id",
 _NEW: Final = "INTERVAL 1 DAY"
 
 
-def made_of(names: Iterable[str]) -> dict[Table, tuple[str, ...]]:
-    """Return the columns of each table that some columns of actions are made of."""
-    names = {*names, *REFERRED}
-    needed = {PEOPLE: ["person_id", *(["created_date"] if "is_new" in names else []), *(names & {*PLACE})]}
-    for act in ACTS:
-        needed.setdefault(act.table, []).extend((act.own_id, act.person, act.subject, "created_date", "excluded"))
-        needed[act.table] += ["modified_date", "status"] if act.status else []
-        needed[act.table] += names & {*act.own}
-        needed.setdefault(act.titled, []).extend((act.subject, *(names & {"title"}), *filter(None, [act.at])))
-    return {table: tuple(dict.fromkeys(columns)) for table, columns in needed.items()}
+def part(table: Table, rows: pa.Table, failing: np.ndarray) -> tuple[str, pa.Table]:
+    """Return resolved rows of a table that `with_actions` makes actions of; `failing` are those that filters leave out."""
+    passes = pa.array(~among(rows[ELEMENT].to_numpy(), failing))
+    return _OF + table.name, rows.append_column(PASSES, passes)
 
 
-def actions(rows: Mapping[Table, SpilledTables], names: Iterable[str], filtering: Filtering, engine: Engine) -> pa.Table:
+def is_part(name: str) -> bool:
+    """Return whether rows are some that actions are made of."""
+    return name.startswith(_OF)
+
+
+def with_actions(rows: Rows, resolution: Resolution, engine: Engine) -> Rows:
+    """Yield rows of the requested tables; those of actions at the end, made of the others."""
+    parts = defaultdict[str, SpilledTables](SpilledTables)
+    for name, some in rows:
+        if is_part(name):
+            parts[name.removeprefix(_OF)].add(some)
+        else:
+            yield name, some
+    if resolution.actions:
+        names = [column.name for column in resolution.actions]
+        yield ACTIONS.name, actions(parts, names, resolution.filtering, engine)
+
+
+def actions(rows: Mapping[str, SpilledTables], names: Sequence[str], filtering: Filtering, engine: Engine) -> pa.Table:
     """Return the acts that pass filters, with some columns of actions and `ELEMENT`.
 
-    `rows` are resolved rows of the tables and columns that `made_of` names for these, with `PASSES`.
+    `rows` are resolved rows, by table, with the columns that `made_of` names for these, and `PASSES`.
     """
     tables = made_of(names)
     for table, columns in tables.items():
         schema = table.schema(table.select(columns)).append(pa.field(PASSES, pa.bool_()))
-        waiting = [some.select(schema.names) for some in rows[table].mapped]
+        waiting = [some.select(schema.names).cast(schema) for some in rows[table.name].mapped]
         engine.put(f"all_{table.name}", pa.concat_tables([schema.empty_table(), *waiting]))
     engine.put("no_actions", ACTIONS.schema().empty_table())
     acts = " UNION ALL BY NAME ".join(_query(act, rank, tables) for rank, act in enumerate(ACTS))
@@ -64,7 +81,7 @@ def actions(rows: Mapping[Table, SpilledTables], names: Iterable[str], filtering
         FROM numbered LEFT JOIN all_people AS people USING (person_id) WHERE numbered.{PASSES} ORDER BY {_ORDER}"""
     )
     numbers = pa.array(np.arange(len(found)))
-    shown = ACTIONS.schema(ACTIONS.select([*names]))
+    shown = ACTIONS.schema(ACTIONS.select(names))
     made = found.select(shown.names).cast(shown).append_column(ELEMENT, numbers)
     dated = pa.table({"date": found["date"], ELEMENT: numbers})
     return without(made, filtering.failing(ACTIONS.element, dated))

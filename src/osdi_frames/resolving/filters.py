@@ -22,6 +22,7 @@ from osdi_frames.errors import InvalidArgument, UnknownValue, nearest, only_know
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables import element_types
+from osdi_frames.tables.action import ACTIONS
 from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
 from osdi_frames.tables.events import EVENT
@@ -41,7 +42,7 @@ class Filters(TypedDict, total=False):
     status: Values
 
 
-_DATES: Final = {element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE)}
+_DATES: Final = {element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE, ACTIONS.element)}
 #: The filters that are about a time, and how they compare.
 _BOUNDS: Final = {"since": pc.greater_equal, "until": pc.less}
 #: What can be asked for: the column of each element type that a filter is about; elements of other types are kept.
@@ -88,12 +89,16 @@ class Filtering:
         needed = [FILTERS[name][element] for name in self.asked if element in FILTERS[name]]
         return [*needed, "title"] if needed and element in _TITLED else needed
 
-    def failing(self, element: ElementType, rows: pa.Table) -> np.ndarray:
-        """Return the numbers of the elements that fail.
+    def failing(self, element: ElementType, rows: pa.Table, *, bounds: bool = True) -> np.ndarray:
+        """Return the numbers of the elements that fail, sorted as they are.
 
-        The rows are those of the main table of a type.
+        The rows are those of the main table of a type. Without `bounds`, all times pass.
         """
-        passes = [self._passes(name, element, rows) for name in self.asked if element in FILTERS[name]]
+        passes = [
+            self._passes(name, element, rows)
+            for name in self.asked
+            if element in FILTERS[name] and (bounds or name not in _BOUNDS)
+        ]
         if not passes:
             return np.empty(0, np.int64)
         failing: np.ndarray = rows[ELEMENT].filter(pc.invert(reduce(pc.and_, passes))).to_numpy()

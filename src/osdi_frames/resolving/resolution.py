@@ -20,6 +20,7 @@ from osdi_frames.resolving.versions import ENVELOPE, Rules
 from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared
+from osdi_frames.tables.action import ACTIONS, made_of
 from osdi_frames.tables.actions import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
 from osdi_frames.tables.people import PEOPLE
@@ -35,11 +36,12 @@ Rows: TypeAlias = Iterator[tuple[str, pa.Table]]
 SNAPSHOTS: Final = "event_snapshots"
 
 
-def named_tables(tables: Tables) -> Mapping[str, Columns]:
-    """Return the columns by table; None stands for all."""
+def named_tables(tables: Tables, dedupe: Dedupe = True) -> Mapping[str, Columns]:
+    """Return the columns by table; None stands for all: actions are made of resolved acts only."""
     if isinstance(tables, str):
         raise TypeError(f"tables is a list of names: tables=[{quoted(tables)}]")
-    return tables if isinstance(tables, Mapping) else dict.fromkeys(TABLES if tables is None else tables)
+    every = [name for name in TABLES if dedupe is True or name != ACTIONS.name]
+    return tables if isinstance(tables, Mapping) else dict.fromkeys(every if tables is None else tables)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +78,18 @@ class Resolution:
             For a `dedupe` that an element type does not have, and what `Filtering` raises.
         """
         self.request = request
-        self.asked: dict[Table, tuple[Column, ...]] = {
-            declared(name): declared(name).select(columns) for name, columns in request.tables.items()
-        }
+        asked = {declared(name): declared(name).select(columns) for name, columns in request.tables.items()}
+        self.schemas = {table.name: table.schema(columns) for table, columns in asked.items()}
+        """What is returned of each table asked for."""
+        self.actions = asked.pop(ACTIONS, ())
+        """The columns of actions that are asked for."""
+        self.made_of = made_of([column.name for column in self.actions]) if self.actions else {}
+        self.asked = asked
+        """The columns of the tables that documents hold, those included that actions are made of."""
+        for table, names in self.made_of.items():
+            asked[table] = tuple(dict.fromkeys((*asked.get(table, ()), *table.select(names))))
+        if self.actions and request.dedupe is not True:
+            raise InvalidArgument("actions are made of resolved acts: they are read with dedupe=True")
         self.merges = request.dedupe is True
         """Whether the blocks of a thing come from different versions."""
         self.identities = {table.element: _identities(table.element, request.dedupe) for table in self.asked}
@@ -87,11 +98,6 @@ class Resolution:
         self.filtering = Filtering(request.filters)
         self.kept: Counter[str] = Counter()
         """How many different elements there are of each type, those that filters leave out included."""
-
-    @cached_property
-    def schemas(self) -> dict[str, pa.Schema]:
-        """What is returned of each table asked for."""
-        return {table.name: table.schema(columns) for table, columns in self.asked.items()}
 
     @property
     def has_reasons(self) -> bool:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.parse import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.resolving import people
+from osdi_frames.resolving import actions, people
 from osdi_frames.resolving.gone import PARENTS, gone_since, id_of
 from osdi_frames.resolving.people import Donors
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
@@ -229,10 +229,14 @@ class Resolver:
         for element, merger in sorted(decisions.mergers.items(), key=lambda item: item[0] != EVENT):
             self.resolution.kept[element.name] = len(merger.kept)
             passing = [_NONE]
-            for rows in self._things(element, decisions):
+            main, filtering = main_table(element), self.resolution.filtering
+            for every in self._things(element, decisions):
+                if main in self.resolution.made_of:
+                    yield actions.part(main, every, filtering.failing(element, every, bounds=False))
+                rows = without(every, filtering.failing(element, every))
                 passing.append(rows[ELEMENT].to_numpy())
-                if main_table(element) in self.resolution.asked:
-                    yield main_table(element).name, self._shown(main_table(element), rows)
+                if main.name in self.resolution.schemas:
+                    yield main.name, self._shown(main, rows)
             things = np.concatenate(passing)
             for table in (
                 table for table in self.resolution.asked if table.element == element and table.rows
@@ -242,7 +246,7 @@ class Resolver:
                     yield table.name, self._entries(table, rows, merger, sources, owners)
 
     def _things(self, element: ElementType, decisions: Decisions) -> Iterable[pa.Table]:
-        """Yield the resolved rows of a type that pass filters."""
+        """Yield the resolved rows of a type, whether or not they pass filters."""
         main, merger = main_table(element), decisions.mergers[element]
         for versions in self.collected.versions[element].main:
             rows = self._merged(element, merger, only(versions, merger.kept))
@@ -256,8 +260,7 @@ class Resolver:
                 )
                 persons = self._rows_of(PEOPLE)
                 rows = people.fill(rows, decisions.donors[element], persons, self.resolution.person_columns)
-            rows = self._settled(main, rows)
-            yield without(rows, self.resolution.filtering.failing(element, rows))
+            yield self._settled(main, rows)
 
     def _rows_of(self, table: Table) -> SpilledTables:
         """Return the rows of all versions in a table."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
 from osdi_frames.quoting import quoted
+from osdi_frames.tables.action import ACTIONS
 from osdi_frames.tables.actions import ATTENDANCES, SIGNATURE_TABLES
 from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS, PETITIONS
 from osdi_frames.tables.events import EVENT_TABLES
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (*EVENT_TABLES, EVENT_CAMPAIGNS, ATTENDANCES, PETITIONS, *SIGNATURE_TABLES, PEOPLE)
+    for table in (*EVENT_TABLES, EVENT_CAMPAIGNS, ATTENDANCES, PETITIONS, *SIGNATURE_TABLES, PEOPLE, ACTIONS)
 }
 
 
@@ -49,8 +50,8 @@ def known_prefixes(prefix: str | None) -> tuple[str, ...]:
 
 
 def element_types() -> tuple[ElementType, ...]:
-    """Return the declared element types."""
-    return tuple(dict.fromkeys(table.element for table in TABLES.values()))
+    """Return the declared element types that documents hold."""
+    return tuple(dict.fromkeys(table.element for table in TABLES.values() if table.element.collection))
 
 
 def main_table(element: ElementType) -> Table:

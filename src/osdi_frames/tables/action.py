@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from osdi_frames.tables.actions import ATTENDANCES, REFERRER_DATA, SIGNATURES
 from osdi_frames.tables.campaigns import PETITIONS
 from osdi_frames.tables.events import EVENTS
-from osdi_frames.tables.people import PERSON_ID
+from osdi_frames.tables.people import PEOPLE, PERSON_ID
 from osdi_frames.tables.resource import LOCATION
 from osdi_frames.tables.schema import FREE_TEXT, SENSITIVE, Column, ElementType, Privacy, Table, Type
 
@@ -69,10 +70,11 @@ def _made(name: str, meaning: str, kind: Type = "string", privacy: Privacy = SEN
 
 def _taken(columns: tuple[Column, ...], *names: str) -> tuple[Column, ...]:
     """Return columns of acts as those of actions."""
+    declared = {column.name: column for column in columns}
     return tuple(
         replace(column, v2=(), v1=(), origin="resolved", meaning=column.meaning.format("the person"))
-        for column in columns
-        if column.name in names
+        for column in map(declared.get, names)
+        if column
     )
 
 
@@ -94,3 +96,15 @@ ACTIONS = Table(
         _made("excluded", "Why uncounted, as of the act itself."),
     ),
 )
+
+
+def made_of(names: Iterable[str]) -> dict[Table, tuple[str, ...]]:
+    """Return the columns of each table that some columns of actions are made of."""
+    names = {*names, *REFERRED}
+    needed = {PEOPLE: ["person_id", *(["created_date"] if "is_new" in names else []), *(names & {*PLACE})]}
+    for act in ACTS:
+        needed.setdefault(act.table, []).extend((act.own_id, act.person, act.subject, "created_date", "excluded"))
+        needed[act.table] += ["modified_date", "status"] if act.status else []
+        needed[act.table] += names & {*act.own}
+        needed.setdefault(act.titled, []).extend((act.subject, *(names & {"title"}), *filter(None, [act.at])))
+    return {table: tuple(dict.fromkeys(columns)) for table, columns in needed.items()}
