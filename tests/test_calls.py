@@ -239,7 +239,7 @@ def test_a_mistyped_method_of_an_archive_names_the_nearest():
         AttributeError, match="an archive has no attribute 'event_campaigns'; nearest: campaigns, "
     ):
         archive.event_campaigns()
-    with pytest.raises(AttributeError, match="there are: attendances, campaigns, check"):
+    with pytest.raises(AttributeError, match="there are: actions, attendances, campaigns"):
         archive.rsvps()
     assert copy.deepcopy(archive) == archive
     assert not hasattr(archive, "__array__")

@@ -250,7 +250,9 @@ class Archive(Reader):
         return self.table("petitions", columns, dedupe=dedupe)
 
     def actions(self, columns: Columns = None, *, people: bool = True) -> pd.DataFrame:
-        """Read who did what: one row an act of any kind, in order of time; see `table`.
+        """Read who did what, one row an act; see `table`.
+
+        Rows are in order of time.
 
         An attendance is ``rsvped`` when it was made and, by its status, ``attended`` at the event's `start_date`, as
         the clock there, else at its modified_date, and never before it was made. Who created an event ``hosted``. The

@@ -118,7 +118,9 @@ class Reader:
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
                 resolved = Resolver(resolution, connection).rows(parse(plan, found, observer))
-                for name, some in with_actions(resolved, resolution, connection):
+                if resolution.actions:
+                    resolved = with_actions(resolved, resolution, connection)
+                for name, some in resolved:
                     yield name, some.drop_columns([ELEMENT])
                 connection.release()
             observer.end(plan, whole=not isinstance(self.source, FilePartition))

@@ -66,9 +66,15 @@ def _attended(truth: Truth) -> list[tuple[Row, int, str]]:
     for row in truth.tables["attendances"]:
         if row["status"] == "attended":
             event = events.get(row["event_id"], {})
-            start = event["start_date"].replace(tzinfo=UTC) if event.get("start_date") else row["modified_date"]
+            start = (
+                event["start_date"].replace(tzinfo=UTC) if event.get("start_date") else row["modified_date"]
+            )
             dates = [date for date in (start, row["created_date"]) if date]
-            found.append(_act(row | {"created_date": max(dates, default=None)}, "attended", event, row["attendance_id"]))
+            found.append(
+                _act(
+                    row | {"created_date": max(dates, default=None)}, "attended", event, row["attendance_id"]
+                )
+            )
     return found
 
 

@@ -107,7 +107,10 @@ def graph(
 
 
 def partition_count(request: Request, parts: Sequence[Reader]) -> int:
-    """Return how many partitions there are of what is asked: actions are one of their own, after all others."""
+    """Count the partitions of what is asked.
+
+    Actions are one of their own, after all others.
+    """
     return len(parts) + bool(Resolution(request).actions)
 
 

@@ -34,10 +34,13 @@ _ORDER: Final = ", ".join(("date NULLS LAST", "person_id", "rank", "subject_id",
 _NEW: Final = "INTERVAL 1 DAY"
 
 
-def part(table: Table, rows: pa.Table, failing: np.ndarray) -> tuple[str, pa.Table]:
-    """Return resolved rows of a table that `with_actions` makes actions of; `failing` are those that filters leave out."""
+def part(table: Table, columns: Sequence[str], rows: pa.Table, failing: np.ndarray) -> tuple[str, pa.Table]:
+    """Return resolved rows as `with_actions` takes them.
+
+    `columns` are those that actions are made of, `failing` the elements that filters leave out.
+    """
     passes = pa.array(~among(rows[ELEMENT].to_numpy(), failing))
-    return _OF + table.name, rows.append_column(PASSES, passes)
+    return _OF + table.name, rows.select([*columns, ELEMENT]).append_column(PASSES, passes)
 
 
 def is_part(name: str) -> bool:
@@ -46,22 +49,23 @@ def is_part(name: str) -> bool:
 
 
 def with_actions(rows: Rows, resolution: Resolution, engine: Engine) -> Rows:
-    """Yield rows of the requested tables; those of actions at the end, made of the others."""
+    """Yield the requested rows, those of actions last."""
     parts = defaultdict[str, SpilledTables](SpilledTables)
     for name, some in rows:
         if is_part(name):
             parts[name.removeprefix(_OF)].add(some)
         else:
             yield name, some
-    if resolution.actions:
-        names = [column.name for column in resolution.actions]
-        yield ACTIONS.name, actions(parts, names, resolution.filtering, engine)
+    names = [column.name for column in resolution.actions]
+    yield ACTIONS.name, actions(parts, names, resolution.filtering, engine)
 
 
-def actions(rows: Mapping[str, SpilledTables], names: Sequence[str], filtering: Filtering, engine: Engine) -> pa.Table:
-    """Return the acts that pass filters, with some columns of actions and `ELEMENT`.
+def actions(
+    rows: Mapping[str, SpilledTables], names: Sequence[str], filtering: Filtering, engine: Engine
+) -> pa.Table:
+    """Return the acts that pass filters.
 
-    `rows` are resolved rows, by table, with the columns that `made_of` names for these, and `PASSES`.
+    They have the named columns of actions and `ELEMENT`. `rows` are resolved rows by table, as `part` returns them.
     """
     tables = made_of(names)
     for table, columns in tables.items():

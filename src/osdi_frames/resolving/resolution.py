@@ -24,7 +24,7 @@ from osdi_frames.tables.action import ACTIONS, made_of
 from osdi_frames.tables.actions import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
 from osdi_frames.tables.people import PEOPLE
-from osdi_frames.tables.schema import Column, ElementType, Identities, Path, Table
+from osdi_frames.tables.schema import ElementType, Identities, Path, Table
 
 Dedupe: TypeAlias = bool | Literal["message"]
 Columns: TypeAlias = Iterable[str] | None

@@ -232,7 +232,8 @@ class Resolver:
             main, filtering = main_table(element), self.resolution.filtering
             for every in self._things(element, decisions):
                 if main in self.resolution.made_of:
-                    yield actions.part(main, every, filtering.failing(element, every, bounds=False))
+                    failing = filtering.failing(element, every, bounds=False)
+                    yield actions.part(main, self.resolution.made_of[main], every, failing)
                 rows = without(every, filtering.failing(element, every))
                 passing.append(rows[ELEMENT].to_numpy())
                 if main.name in self.resolution.schemas:

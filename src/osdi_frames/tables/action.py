@@ -72,7 +72,9 @@ def _taken(columns: tuple[Column, ...], *names: str) -> tuple[Column, ...]:
     """Return columns of acts as those of actions."""
     declared = {column.name: column for column in columns}
     return tuple(
-        replace(column, v2=(), v1=(), origin="resolved", meaning=column.meaning.format("the person"))
+        replace(
+            column, v2=(), v1=(), origin="resolved", absent=(), meaning=column.meaning.format("the person")
+        )
         for column in map(declared.get, names)
         if column
     )
@@ -103,7 +105,9 @@ def made_of(names: Iterable[str]) -> dict[Table, tuple[str, ...]]:
     names = {*names, *REFERRED}
     needed = {PEOPLE: ["person_id", *(["created_date"] if "is_new" in names else []), *(names & {*PLACE})]}
     for act in ACTS:
-        needed.setdefault(act.table, []).extend((act.own_id, act.person, act.subject, "created_date", "excluded"))
+        needed.setdefault(act.table, []).extend(
+            (act.own_id, act.person, act.subject, "created_date", "excluded")
+        )
         needed[act.table] += ["modified_date", "status"] if act.status else []
         needed[act.table] += names & {*act.own}
         needed.setdefault(act.titled, []).extend((act.subject, *(names & {"title"}), *filter(None, [act.at])))
