@@ -215,7 +215,7 @@ def _finished(
 
 
 def _parts(rows: Rows, _number: int, filtering: Filtering) -> tuple[Filtering, list[tuple[str, pa.Buffer]]]:
-    """Return the rows of a partition that actions are made of."""
+    """Return what actions are made of in a partition."""
     return filtering, [(name, _compressed([some])) for name, some in rows if is_part(name)]
 
 
