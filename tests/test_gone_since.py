@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from osdi_frames.resolving.gone import gone_since
 from osdi_frames.resolving.resolver import excluded
 from osdi_frames.tables import TABLES
-from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
+from osdi_frames.tables.attendances import ATTENDANCE
 from osdi_frames.tables.events import EVENT
+from osdi_frames.tables.signatures import SIGNATURE
 from tests.pulls import PATHS, manifest_of
 from tests.world.history import PROOFS
 from tests.world.history import TABLES as TABLES_OF

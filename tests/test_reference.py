@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import osdi_frames as of
 from osdi_frames.parsing import parse as parsing
 from osdi_frames.parsing.database import Engine, refused
-from osdi_frames.tables.forms import Form
+from osdi_frames.tables.document_forms import Form
 from tests import reference
 from tests.fuzz.oracle import documents_at
 from tests.layouts import LAYOUTS, write

@@ -23,7 +23,7 @@ from osdi_frames.client.transport import Transport
 from osdi_frames.errors import BadAnswer, OsdiError, counted
 from osdi_frames.progress import bar
 from osdi_frames.quoting import cut, quoted
-from osdi_frames.tables.forms import PAGE_KEYS, value_at
+from osdi_frames.tables.document_forms import PAGE_KEYS, value_at
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
 MAX_PAGES = 100_000

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from osdi_frames.parsing.documents import foreign_identifier
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, Blocks, Select, Shape, entry_shape
-from osdi_frames.tables.forms import TIMESTAMPS, Form
+from osdi_frames.tables.document_forms import TIMESTAMPS, Form
 from osdi_frames.tables.schema import (
     EACH,
     FIRST,

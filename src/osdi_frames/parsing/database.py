@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from osdi_frames.parsing.columns import one
 from osdi_frames.parsing.plan import Shape, element_steps
-from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
+from osdi_frames.tables.document_forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import EACH, FIRST, PRIMARY, Step
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from osdi_frames.problems import NOTHING, Finding, ProblemKind, outlined
 from osdi_frames.tables import element_types
-from osdi_frames.tables.forms import (
+from osdi_frames.tables.document_forms import (
     BODY,
     COUNTS,
     PAGE_KEYS,

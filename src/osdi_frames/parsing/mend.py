@@ -20,7 +20,7 @@ from osdi_frames.parsing.documents import Element, foreign_identifier, is_type_k
 from osdi_frames.parsing.plan import Plan, Shape
 from osdi_frames.parsing.undeclared import identifies
 from osdi_frames.problems import Finding, ProblemKind, outlined, safe_key
-from osdi_frames.tables.forms import BODY, Form
+from osdi_frames.tables.document_forms import BODY, Form
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -42,7 +42,7 @@ from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.sources.streams import ahead
 from osdi_frames.tables import element_types, main_table
-from osdi_frames.tables.forms import Form, form_by_types, probes
+from osdi_frames.tables.document_forms import Form, form_by_types, probes
 from osdi_frames.tables.schema import ElementType
 
 _FIRST = 10  # documents that are looked at where a reading finds nothing

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from osdi_frames.tables import TABLES, element_types, main_table
-from osdi_frames.tables.forms import BODY, TIMESTAMPS, Form, Keys
+from osdi_frames.tables.document_forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.schema import (
     EACH,
     FIRST,

@@ -29,7 +29,7 @@ from osdi_frames.parsing.documents import (
 from osdi_frames.parsing.plan import Plan, Shape, element_steps, entry_shape
 from osdi_frames.problems import Finding, ProblemKind, safe_key
 from osdi_frames.tables import TABLES, element_types
-from osdi_frames.tables.forms import BODY, Form
+from osdi_frames.tables.document_forms import BODY, Form
 from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
 
 _BETWEEN = b"\xff"  # keys: no text has it

@@ -23,10 +23,12 @@ from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables import element_types
 from osdi_frames.tables.action import ACTIONS
-from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
-from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
+from osdi_frames.tables.attendances import ATTENDANCE
+from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN
 from osdi_frames.tables.events import EVENT
+from osdi_frames.tables.petitions import PETITION
 from osdi_frames.tables.schema import ElementType
+from osdi_frames.tables.signatures import SIGNATURE
 
 Moment: TypeAlias = str | date | None
 Values: TypeAlias = str | Iterable[str] | None

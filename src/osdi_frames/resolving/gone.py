@@ -24,12 +24,14 @@ import pyarrow.compute as pc
 
 from osdi_frames.problems import file_name
 from osdi_frames.sources.manifest import Manifest
-from osdi_frames.tables.actions import ATTENDANCE, SIGNATURE
-from osdi_frames.tables.campaigns import EVENT_CAMPAIGN, PETITION
+from osdi_frames.tables.attendances import ATTENDANCE
+from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.people import PEOPLE
+from osdi_frames.tables.petitions import PETITION
 from osdi_frames.tables.resource import GONE_SINCE
 from osdi_frames.tables.schema import ElementType, arrow_type
+from osdi_frames.tables.signatures import SIGNATURE
 
 #: The collections of a pull that list a type together. Some events are listed by their campaign only.
 _COLLECTIONS: Final[Mapping[ElementType, tuple[str, ...]]] = {

@@ -30,7 +30,7 @@ from osdi_frames.resolving.versions import (
     without,
 )
 from osdi_frames.tables import main_table
-from osdi_frames.tables.actions import ATTENDANCES
+from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import ElementType, ExclusionRule, Table

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox.site import Site
+from osdi_frames.tables.document_forms import value_at
 from osdi_frames.tables.fields import VERSIONS
-from osdi_frames.tables.forms import value_at
 
 # What an entry of a person's record is unless something else was entered.
 _DEFAULTS = {

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from osdi_frames.tables import actions
+from osdi_frames.tables.act import REFERRER_DATA as REFERRER_COLUMNS
 from osdi_frames.tables.fields import LOCATION
 
 # A shape is str, bool, int or float; a tuple of the values that there are; [shape] for an array; {name: shape} for an
@@ -105,7 +105,7 @@ _SHAPES: dict[str, Shape] = {
 }
 _LENIENT_SHAPES = _SHAPES | {"local": wall_clock}
 
-REFERRER_DATA: Shape = _texts(*(column.name for column in actions.REFERRER_DATA))
+REFERRER_DATA: Shape = _texts(*(column.name for column in REFERRER_COLUMNS))
 _PLACE = _texts("locality", "region", "postal_code", "country", "language")
 _POINT = {"latitude": float, "longitude": float, "accuracy": str}
 PERSON: Shape = {

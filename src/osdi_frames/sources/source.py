@@ -32,7 +32,7 @@ from osdi_frames.sources.limits import DEFAULT_LIMITS, Budget, LimitExceeded, Li
 from osdi_frames.sources.members import Unpacking
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of
-from osdi_frames.tables.forms import form_of
+from osdi_frames.tables.document_forms import form_of
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | FilePartition"
 

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
 from osdi_frames.quoting import quoted
 from osdi_frames.tables.action import ACTIONS
-from osdi_frames.tables.actions import ATTENDANCES, SIGNATURE_TABLES
-from osdi_frames.tables.campaigns import EVENT_CAMPAIGNS, PETITIONS
+from osdi_frames.tables.attendances import ATTENDANCES
+from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGNS
 from osdi_frames.tables.events import EVENT_TABLES
 from osdi_frames.tables.people import PEOPLE
+from osdi_frames.tables.petitions import PETITIONS
 from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
+from osdi_frames.tables.signatures import SIGNATURE_TABLES
 
 if TYPE_CHECKING:
     import pandas as pd

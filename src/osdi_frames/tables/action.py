@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from osdi_frames.tables.actions import ATTENDANCES, REFERRER_DATA, SIGNATURES
-from osdi_frames.tables.campaigns import PETITIONS
+from osdi_frames.tables.act import REFERRER_DATA
+from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENTS
 from osdi_frames.tables.people import PEOPLE, PERSON_ID
+from osdi_frames.tables.petitions import PETITIONS
 from osdi_frames.tables.resource import LOCATION
 from osdi_frames.tables.schema import FREE_TEXT, SENSITIVE, Column, ElementType, Privacy, Table, Type
+from osdi_frames.tables.signatures import SIGNATURES
 
 REFERRED = ("source", "referrer", "website")
 PLACE = ("location_country", "location_region")

@@ -108,7 +108,9 @@ EVENTS = Table(
     ),
 )
 
-_PERSON, _PERSON_IDENTIFIERS, _PERSON_ORIGIN, *_PERSON_DATES = own("person", "the person was created")
+_PERSON, _PERSON_IDENTIFIERS, _PERSON_ORIGIN, *_PERSON_DATES = own(
+    "person", "the person was created", privacy=PERSON_ID
+)
 
 _table = partial(of_entries, EVENT, (EVENT_ID,))
 EVENT_TABLES = (

@@ -78,7 +78,7 @@ PEOPLE = Table(
     ),
     "One row per person of people pages, signatures, attendances and events.",
     keys=(
-        *own("person"),
+        *own("person", privacy=PERSON_ID),
         *NAMES,
         *CONTACT,
         *block("location", *placed([LANGUAGE], ADDRESS)),

@@ -19,7 +19,6 @@ from osdi_frames.tables.schema import (
     Privacy,
     Table,
     Type,
-    pseudonym,
 )
 
 SELF = "_links.self.href"
@@ -65,10 +64,11 @@ def block(name: str, *columns: Column) -> tuple[Column, ...]:
     return tuple(replace(column, block=name) for column in columns)
 
 
-def own(whose: str, created: str = "it was created") -> tuple[Column, ...]:
-    """Declare what every resource has: id, identifiers, origin, and the dates; `created` says when the first is."""
-    # The ids of a person, and of what one person did, lead to that person.
-    privacy = pseudonym(whose) if whose in ("person", "signature", "attendance") else PLAIN
+def own(whose: str, created: str = "it was created", *, privacy: Privacy = PLAIN) -> tuple[Column, ...]:
+    """Declare what every resource has: id, identifiers, origin, and the dates; `created` says when the first is.
+
+    The ids of a person, and of what one person did, lead to that person: `privacy` is theirs.
+    """
     name, meaning = f"{whose.replace(' ', '_')}_id", f"Identifier of the {whose} in the service."
     return (
         column(name, meaning, "own(identifiers)", f"id({SELF})", privacy=privacy),

@@ -1,23 +1,15 @@
-"""The tables of what people do: signatures of petitions, and attendances, one for each RSVP (interface 2.5, 2.7)."""
+"""What the tables of acts share: a person, how they came, tags, and what was acted on (interface 2.5, 2.7).
+
+An act is something that a person did: signed, RSVPed, submitted, donated, wrote, answered.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from osdi_frames.tables import resource
-from osdi_frames.tables.people import CONTACT, CUSTOM_FIELDS, EMAIL, NAMES, PERSON_ID, PHONE
-from osdi_frames.tables.resource import (
-    IDENTIFIER,
-    LOCATION,
-    POSITION,
-    SELF,
-    SPONSOR,
-    SYSTEM,
-    block,
-    column,
-    placed,
-)
+from osdi_frames.tables.people import CONTACT, CUSTOM_FIELDS, NAMES, PERSON_ID
+from osdi_frames.tables.resource import SELF, SPONSOR, block, column, placed
 from osdi_frames.tables.schema import (
     IDENTIFYING,
     SENSITIVE,
@@ -51,11 +43,9 @@ REFERRER_DATA = tuple(
 _TEST = ExclusionRule(
     "test", ("created_date", "modified_date", *(column.name for column in REFERRER_DATA)), (None,)
 )
-#: Any other status does not count as an RSVP: the service writes accepted, and attended for those who came.
-_UNACCEPTED = ExclusionRule("unaccepted", ("status",), (None, "accepted", "attended"), unless=True)
 
 
-def _action(
+def act_type(
     name: str,
     parent: str,
     *exclusions: ExclusionRule,
@@ -101,10 +91,10 @@ _DATES = (
 )
 
 
-def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own: Column) -> Table:
+def act_table(element: ElementType, meaning: str, acted: tuple[str, str, str], *own: Column) -> Table:
     """Declare the table of an element type; `acted` says on what, in which words, and when; `own` is of it alone."""
     name, (parent, parent_meaning, created) = element.name, acted
-    own_id, identifiers, _, *dates = resource.own(name, created)
+    own_id, identifiers, _, *dates = resource.own(name, created, privacy=pseudonym(name))
     link, parent_id = f"_links.osdi:{parent}.href", f"{parent}_id"
     tags = f"Tags that the {name} tried to add."
     columns = (
@@ -118,7 +108,7 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
             column("person_id", "Person who acted.", f"id({_PERSON})", "<p>:person_id", privacy=PERSON_ID),
         ),
         *dates,
-        own,
+        *own,
         *block("referrer", *placed(REFERRER_DATA, "")),
         *block("person", *placed((*NAMES, *_DATES, *CONTACT), "person.")),
         *block("tags", column("add_tags", tags, kind="list<string>", privacy=SENSITIVE)),
@@ -139,67 +129,8 @@ def _table(element: ElementType, meaning: str, acted: tuple[str, str, str], own:
     return Table(f"{name}s", element, meaning, columns)
 
 
-#: v1 and some services embed attendances under the name of their link.
-ATTENDANCE = _action(
-    "attendance", "event", _UNACCEPTED, alternatives=("osdi:attendance",), ignored=("tickets",)
-)
-ATTENDANCES = _table(
-    ATTENDANCE,
-    "One row per attendance: a person's RSVP to an event.",
-    ("event", "Event that the person attends.", "the person RSVPed"),
-    column("status", "accepted, attended, declined or a newer value."),
-)
-
-SIGNATURE = _action("signature", "petition")
-SIGNATURES = _table(
-    SIGNATURE,
-    "One row per petition signature (interface 2.7).",
-    ("petition", "Petition that was signed.", "it was signed"),
-    column("comments", "Comment left when signing.", privacy=IDENTIFYING),
-)
-
-
-def _child(name: str, at: str, whose: str, *entry: Column, block: str = "person") -> Table:
-    meaning = f"One row per {whose} of a signature."
-    return resource.of_entries(SIGNATURE, SIGNATURES.keys[:3], name, meaning, at, *entry, block=block)
-
-
-_PLACE = (POSITION, column("primary", "Whether it is the person's primary one.", kind="bool"))
-_IDENTIFIER = replace(IDENTIFIER, privacy=pseudonym("signature"))
-
-SIGNATURE_TABLES = (
-    SIGNATURES,
-    _child(
-        "tags",
-        "add_tags[]",
-        "tag",
-        column("tag", "Tag, as tried to add.", ".", privacy=SENSITIVE),
-        block="tags",
-    ),
-    _child(
-        "emails",
-        "person.email_addresses[]",
-        "e-mail address",
-        *_PLACE,
-        column("address", "E-mail address.", privacy=EMAIL),
-        column("status", "Status of the address."),
-    ),
-    _child(
-        "phones",
-        "person.phone_numbers[]",
-        "phone number",
-        *_PLACE,
-        column("number", "Phone number.", privacy=PHONE),
-        column("number_type", "Type of the number."),
-        column("status", "Status of the number."),
-    ),
-    _child("addresses", "person.postal_addresses[]", "postal address", *_PLACE, *placed(LOCATION, "")),
-    _child(
-        "custom_fields",
-        "person.custom_fields{}",
-        "custom field",
-        Column("name", "string", (), (), "Name of the field.", "key", privacy=SENSITIVE),
-        column("value", "Value of the field.", ".", privacy=IDENTIFYING),
-    ),
-    _child("identifiers", "identifiers[]", "identifier", SYSTEM, _IDENTIFIER, block="act"),
-)
+def entries_of(table: Table, name: str, at: str, whose: str, *entry: Column, block: str = "person") -> Table:
+    """Declare a table of one row for each entry that stands at a path of an act."""
+    act = table.element.name
+    meaning = f"One row per {whose} of {'an' if act[0] in 'aeiou' else 'a'} {act}."
+    return resource.of_entries(table.element, table.keys[:3], name, meaning, at, *entry, block=block)
