@@ -11,6 +11,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 Row = dict[str, Any]
@@ -27,13 +29,15 @@ class Document(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What holds the elements of a kind, what only its resources have, and what it belongs to."""
+    """What holds the elements of a kind, what only its resources have, and what they lead to."""
 
     collections: tuple[str, ...]
     segment: str
     keys: tuple[str, ...] = ()
-    delivered: str | None = None
+    delivered: tuple[str, ...] = ()
+    of: str | None = None
     parent: str | None = None
+    """The kind in whose lists it is, if it has none of its own."""
 
 
 STAMPS = ("received_at", "fetched_at")
@@ -47,11 +51,43 @@ KINDS = {
     ),
     "event_campaign": Kind(("<p>:event_campaigns",), "event_campaigns", CAMPAIGN_KEYS),
     "attendance": Kind(
-        ("osdi:attendances", "osdi:attendance"), "attendances?", (), "osdi:attendance", "event"
+        ("osdi:attendances", "osdi:attendance"), "attendances?", (), ("osdi:attendance",), "event", "event"
     ),
     "petition": Kind(("osdi:petitions",), "petitions", ("petition_text", "total_signatures")),
-    "signature": Kind(("osdi:signatures",), "signatures?", (), "osdi:signature", "petition"),
+    "signature": Kind(("osdi:signatures",), "signatures?", (), ("osdi:signature",), "petition", "petition"),
+    "form": Kind(("osdi:forms",), "forms", ("total_submissions",)),
+    "submission": Kind(("osdi:submissions",), "submissions?", (), ("osdi:submission",), "form", "form"),
+    "fundraising_page": Kind(
+        ("osdi:fundraising_pages",), "fundraising_pages", ("total_donations", "total_amount")
+    ),
+    "donation": Kind(
+        ("osdi:donations",),
+        "donations?",
+        ("recipients", "payment"),
+        ("osdi:donation",),
+        "fundraising_page",
+    ),
+    "advocacy_campaign": Kind(("osdi:advocacy_campaigns",), "advocacy_campaigns", ("total_outreaches",)),
+    "outreach": Kind(
+        ("osdi:outreaches",),
+        "outreach(es)?",
+        (),
+        ("osdi:outreach",),
+        "advocacy_campaign",
+        "advocacy_campaign",
+    ),
+    "survey": Kind(("<p>:surveys",), "surveys", ("total_responses",)),
+    "response": Kind(
+        ("<p>:responses",),
+        "responses?",
+        (),
+        ("action_network:response", "<p>:response", "osdi:response"),
+        "survey",
+        "survey",
+    ),
     "person": Kind(("osdi:people",), "people", PERSON_KEYS),
+    "tag": Kind(("osdi:tags",), "tags"),
+    "tagging": Kind(("osdi:taggings",), "taggings", (), (), "tag", "tag"),
 }
 KNOWN = ("platform", "action_network")
 
@@ -60,7 +96,8 @@ COUNTS = ("total_pages", "per_page", "page", "total_records")
 OF_PAGES = (*COUNTS, "_embedded", "_links")
 OF_RESOURCES = ("identifiers", "created_date", "person")
 OWN_FIELDS = ("sponsor", "referrer_data", "person_id", "petition_id", "event_id", "event_campaign_id")
-OWN_FIELDS += ("hidden", "event_instructions")
+OWN_FIELDS += ("hidden", "event_instructions", "form_id", "fundraising_page_id", "recurrence")
+OWN_FIELDS += ("advocacy_campaign_id", "survey_id", "tag_id")
 #: What is read of each kind, but for what resources of any kind have.
 DATES = ("created_date", "created_at", "modified_date", "modified_at", "identifiers")
 TITLED = (
@@ -74,6 +111,7 @@ TITLED = (
     "<p>:sponsor",
 )
 ACTED = (*DATES, "person", "add_tags", "referrer_data", "<p>:referrer_data", "<p>:person_id")
+CALLING = (*TITLED, "tag_list", "call_to_action")
 FIELDS = {
     "event": (
         *(
@@ -91,14 +129,24 @@ FIELDS = {
     "attendance": (*ACTED, "status", "<p>:event_id"),
     "petition": (*TITLED, "tag_list", "petition_text", "total_signatures"),
     "signature": (*ACTED, "comments", "<p>:petition_id"),
+    "form": (*CALLING, "total_submissions"),
+    "submission": (*ACTED, "<p>:form_id"),
+    "fundraising_page": (*CALLING, "total_donations", "total_amount", "currency"),
+    "donation": (
+        *(*ACTED, "<p>:fundraising_page_id", "amount", "currency", "payment", "recipients"),
+        "<p>:recurrence",
+    ),
+    "advocacy_campaign": (*CALLING, "total_outreaches", "type", "targets"),
+    "outreach": (*ACTED, "<p>:advocacy_campaign_id", "type", "subject", "message", "duration", "targets"),
+    "survey": (*CALLING, "total_responses"),
+    "response": (*ACTED, "<p>:survey_id"),
     "person": (*DATES, *PERSON_KEYS, "languages_spoken", "custom_fields"),
+    "tag": (*DATES, "name"),
+    "tagging": (*DATES, "<p>:tag_id", "<p>:person_id", "item_type"),
 }
 
 #: Collections that no table has.
-OTHERS = (
-    "advocacy_campaigns|campaigns|donations|forms|fundraising_pages|items|lists|messages|metadata|mobile_messages"
-    "|outreaches|queries|questions|responses|submissions|surveys|taggings|tags|wrappers"
-)
+OTHERS = "campaigns|items|lists|messages|metadata|mobile_messages|queries|questions|wrappers"
 
 
 def kind_of(table: str) -> str:
@@ -181,8 +229,8 @@ def in_document(body: Any, prefixes: Sequence[str], stamps: Row, position: int |
         return [found for at, entry in enumerate(body) for found in in_document(entry, prefixes, stamps, at)]
     if not isinstance(body, dict):
         return []
-    if position is not None and is_delivered(body):
-        return delivered(body, position, stamps)
+    if position is not None and is_delivered(body, prefixes):
+        return delivered(body, position, stamps, prefixes)
     if "body" in body and any(stamp in body for stamp in STAMPS):
         return out_of_envelope(body["body"], prefixes, {stamp: body.get(stamp) for stamp in STAMPS})
     return in_object(body, prefixes, stamps)
@@ -200,8 +248,8 @@ def in_object(body: Row, prefixes: Sequence[str], stamps: Row) -> list[Found]:
         return embedded(body, prefixes, stamps)
     if kind := kind_of_single(body, prefixes):
         return [(kind, body, 0, {}, stamps), *embedded(body, prefixes, stamps)]
-    if has_type(body) or ("idempotency_key" in body and is_delivered(body)):
-        return delivered(body, 0, stamps)
+    if has_type(body, prefixes) or ("idempotency_key" in body and is_delivered(body, prefixes)):
+        return delivered(body, 0, stamps, prefixes)
     if isinstance(body.get("body"), dict | list):  # an envelope without a time
         return in_document(body["body"], prefixes, stamps)
     return [(None, body, 0, {}, stamps), *embedded(body, prefixes, stamps)]
@@ -233,19 +281,30 @@ def may_be(body: Row, kind: str, prefixes: Sequence[str]) -> bool:
     return not body.keys() & (set().union(*fields.values()) - fields[kind])
 
 
-def has_type(body: Row) -> bool:
-    return any(kind.delivered in body for kind in KINDS.values())
+def type_keys(prefixes: Sequence[str]) -> dict[str, str]:
+    """Return the kind of each key that elements of deliveries have their resources under."""
+    return {
+        key.replace("<p>", prefix): name
+        for name, kind in KINDS.items()
+        for key in kind.delivered
+        for prefix in prefixes
+    }
 
 
-def is_delivered(body: Row) -> bool:
+def has_type(body: Row, prefixes: Sequence[str]) -> bool:
+    return bool(type_keys(prefixes).keys() & body.keys())
+
+
+def is_delivered(body: Row, prefixes: Sequence[str]) -> bool:
     """Tell an entry of a delivery, which has its resource under a type, from a document."""
     types = [key for key in body if ":" in key and not key.endswith(tuple(f":{own}" for own in OWN_FIELDS))]
-    return has_type(body) or bool(types and not body.keys() & {*OF_RESOURCES, *OF_PAGES, "body"})
+    is_other = types and not body.keys() & {*OF_RESOURCES, *OF_PAGES, "body"}
+    return has_type(body, prefixes) or bool(is_other)
 
 
-def delivered(entry: Row, position: int, stamps: Row) -> list[Found]:
+def delivered(entry: Row, position: int, stamps: Row, prefixes: Sequence[str]) -> list[Found]:
     """Return what an element of a delivery has under its types."""
-    kinds = {kind.delivered: name for name, kind in KINDS.items() if kind.delivered}
+    kinds = type_keys(prefixes)
     return [
         (kinds[key], value, position, entry, stamps)
         for key, value in entry.items()
@@ -275,7 +334,7 @@ def kind_of_single(body: Row, prefixes: Sequence[str] = KNOWN) -> str | None:
     for name, kind in KINDS.items():
         if any(key in body for key in kind.keys):
             return name
-    if has_type(body):
+    if has_type(body, prefixes):
         return None
     href = at(body, "_links", "self", "href")
     above = path_of(href).rpartition("/")[0] if isinstance(href, str) else ""
@@ -287,8 +346,11 @@ def kind_of_single(body: Row, prefixes: Sequence[str] = KNOWN) -> str | None:
     found = [
         name
         for name, kind in KINDS.items()
-        if kind.parent
-        and first(at(body, "_links", f"osdi:{kind.parent}"), *under(body, prefixes, f"{kind.parent}_id"))
+        if kind.of
+        and first(
+            *(at(body, "_links", link) for link in link_names(kind.of, prefixes)),
+            *under(body, prefixes, f"{kind.of}_id"),
+        )
         is not None
     ]
     return found[0] if len(found) == 1 else None
@@ -297,7 +359,7 @@ def kind_of_single(body: Row, prefixes: Sequence[str] = KNOWN) -> str | None:
 # --- versions: what is known of one thing ---------------------------------------------------------------
 
 #: Of each kind: the table that has a row for each thing.
-MAIN = {kind: f"{kind}s" for kind in KINDS} | {"person": "people"}
+MAIN = {kind: f"{kind}s" for kind in KINDS} | {"person": "people", "outreach": "outreaches"}
 REFERRED = ("source", "referrer", "website", "email_referrer", "mobile_message_referrer")
 LOCATION = (
     *("location_address", "location_locality", "location_region", "location_postal_code"),
@@ -329,7 +391,18 @@ BLOCKS: dict[str, dict[str, tuple[str, ...]]] = {
     "petition": {"sponsor": SPONSOR, "links": ("creator_id", "signatures_url", "self_url", "embed_url")},
     "signature": ACT_BLOCKS | {"links": (*LINKED, "petition_id", "petition_url")},
     "attendance": ACT_BLOCKS | {"links": (*LINKED, "event_id", "event_url")},
+    "tag": {"links": ("self_url", "taggings_url")},
+    "tagging": {"links": (*LINKED, "tag_id", "tag_url")},
 }
+for act, of in {
+    "submission": "form",
+    "donation": "fundraising_page",
+    "outreach": "advocacy_campaign",
+    "response": "survey",
+}.items():
+    BLOCKS[act] = ACT_BLOCKS | {"links": (*LINKED, f"{of}_id", f"{of}_url")}
+    links_of_it = "creator_id", f"{MAIN[act]}_url", "self_url", "embed_url"
+    BLOCKS[of] = {"sponsor": SPONSOR, "links": links_of_it}
 
 #: The block of each child table that has not that of the act itself.
 CHILDREN = {"event_people": "people", "signature_tags": "tags"}
@@ -355,6 +428,16 @@ IN_LINKS = {
     "petition": ("self", "osdi:signatures", "osdi:creator", "<p>:embed"),
     "signature": ("self", "osdi:person", "osdi:petition"),
     "attendance": ("self", "osdi:person", "osdi:event"),
+    "form": ("self", "osdi:submissions", "osdi:creator", "<p>:embed"),
+    "submission": ("self", "osdi:person", "osdi:form"),
+    "fundraising_page": ("self", "osdi:donations", "osdi:creator", "<p>:embed"),
+    "donation": ("self", "osdi:person", "osdi:fundraising_page"),
+    "advocacy_campaign": ("self", "osdi:outreaches", "osdi:creator", "<p>:embed"),
+    "outreach": ("self", "osdi:person", "osdi:advocacy_campaign"),
+    "survey": ("self", "<p>:responses", "osdi:responses", "osdi:creator", "<p>:embed"),
+    "response": ("self", "osdi:person", "<p>:survey", "osdi:survey"),
+    "tag": ("self", "osdi:taggings"),
+    "tagging": ("self", "osdi:tag", "osdi:person"),
 }
 
 
@@ -426,7 +509,7 @@ def carries(element: Element, kind: str, block: str, prefixes: Sequence[str]) ->
         return any(holds(person, *IN_EMBEDDED_PERSON) for person in embedded)
     assert block == "links"
     names = [name.replace("<p>", prefix) for name in IN_LINKS[kind] for prefix in prefixes]
-    fields = ("person_id", f"{KINDS[kind].parent}_id") if KINDS[kind].delivered else ()
+    fields = ("person_id", f"{KINDS[kind].of}_id") if KINDS[kind].of else ()
     return holds(value.get("_links"), *names) or any(
         named is not None for field in fields for named in under(value, prefixes, field)
     )
@@ -533,11 +616,11 @@ def as_it_came(kind: str, row: Row) -> Row:
 
 def excluded(kind: str, row: Row) -> Row:
     """Return why reports leave out an event or an act, as far as it says so itself."""
-    if kind not in ("event", "signature", "attendance"):
+    if kind not in ("event", "tagging") and not KINDS[kind].delivered:
         return {}
     status, why = row.get("status"), None
     dated = (row["created_date"], row["modified_date"])
-    if kind != "event" and first(*dated, *(row[name] for name in REFERRED)) is None:
+    if KINDS[kind].delivered and first(*dated, *(row[name] for name in REFERRED)) is None:
         why = "test"
     elif kind == "event" and status == "cancelled":
         why = "cancelled"
@@ -711,6 +794,16 @@ def number(value: Any) -> float | None:
     return value if value is not None and abs(value) < float("inf") else None
 
 
+def amount(value: Any) -> Decimal | None:
+    """Return an amount of at most thirteen digits and two decimals."""
+    written = text(value) if not isinstance(value, bool) else None
+    match = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", written or "")
+    if match is None or abs(int((match[2] or "e0")[1:])) > 400:
+        return None
+    cents = Fraction(written) * 100
+    return Decimal(int(cents)) / 100 if cents.denominator == 1 and abs(cents) < 10**15 else None
+
+
 def moment(value: Any) -> datetime | None:
     """Return an ISO 8601 datetime in the extended form, with the zone that it names, if any."""
     if not isinstance(value, str) or not re.match("[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
@@ -804,7 +897,14 @@ def under(value: Any, prefixes: Sequence[str], key: str, *inner: str) -> list[An
 def linked(value: Row, name: str, prefixes: Sequence[str]) -> str | None:
     """Return the id of what an act links, or names in a field."""
     field = map(text, under(value, prefixes, f"{name}_id"))
-    return first(id_at(at(value, "_links", f"osdi:{name}", "href")), *field)
+    hrefs = (at(value, "_links", link, "href") for link in link_names(name, prefixes))
+    return first(*map(id_at, hrefs), *field)
+
+
+def link_names(name: str, prefixes: Sequence[str]) -> list[str]:
+    """Return the keys of the link to something."""
+    own = [f"{prefix}:{name}" for prefix in prefixes] if name == "survey" else []
+    return [*own, f"osdi:{name}"]
 
 
 def links(value: Any, *names: str) -> str | None:
@@ -1064,6 +1164,40 @@ def petitions(element: Element, prefixes: list[str]) -> list[Row]:
     return [titled(element, prefixes, "petition") | row]
 
 
+def calling(element: Element, prefixes: list[str], kind: str, acts: str) -> Row:
+    """Return what forms, and what is like them, have."""
+    value = element.value
+    names = [f"{prefix}:{acts}" for prefix in prefixes] if kind == "survey" else []
+    return titled(element, prefixes, kind) | {
+        "call_to_action": text(value.get("call_to_action")),
+        f"total_{acts}": integer(value.get(f"total_{acts}")),
+        "creator_id": id_at(at(value, "_links", "osdi:creator", "href")),
+        f"{acts}_url": links(value, *names, f"osdi:{acts}"),
+    }
+
+
+def forms(element: Element, prefixes: list[str]) -> list[Row]:
+    return [calling(element, prefixes, "form", "submissions")]
+
+
+def fundraising_pages(element: Element, prefixes: list[str]) -> list[Row]:
+    value = element.value
+    row = {
+        "total_amount": amount(value.get("total_amount")),
+        "currency": text(value.get("currency")),
+    }
+    return [calling(element, prefixes, "fundraising_page", "donations") | row]
+
+
+def advocacy_campaigns(element: Element, prefixes: list[str]) -> list[Row]:
+    row = {key: text(element.value.get(key)) for key in ("type", "targets")}
+    return [calling(element, prefixes, "advocacy_campaign", "outreaches") | row]
+
+
+def surveys(element: Element, prefixes: list[str]) -> list[Row]:
+    return [calling(element, prefixes, "survey", "responses")]
+
+
 # --- the tables of people, and of their actions ---------------------------------------------------------
 
 
@@ -1127,7 +1261,7 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
         "sponsor_title": first(*map(text, under(element.siblings, prefixes, "sponsor", "title"))),
         "self_url": links(value, "self"),
         "person_url": links(value, "osdi:person"),
-        f"{parent}_url": links(value, f"osdi:{parent}"),
+        f"{parent}_url": links(value, *link_names(parent, prefixes)),
     }
     own = keys(element, prefixes, kind) | row | person_in(person) | sponsor_url(element.siblings, prefixes)
     return own | read_at(element, *STAMPS)
@@ -1141,6 +1275,87 @@ def attendances(element: Element, prefixes: list[str]) -> list[Row]:
 def signatures(element: Element, prefixes: list[str]) -> list[Row]:
     comments = {"comments": text(element.value.get("comments"))}
     return [action(element, prefixes, "signature", "petition") | comments]
+
+
+def submissions(element: Element, prefixes: list[str]) -> list[Row]:
+    return [action(element, prefixes, "submission", "form")]
+
+
+def donations(element: Element, prefixes: list[str]) -> list[Row]:
+    value = element.value
+    row = {
+        "amount": amount(value.get("amount")),
+        "currency": text(value.get("currency")),
+        "payment_method": text(at(value, "payment", "method")),
+        "payment_reference": text(at(value, "payment", "reference_number")),
+        "payment_stored": boolean(at(value, "payment", "authorization_stored")),
+        "recurring": first(*map(boolean, under(value, prefixes, "recurrence", "recurring"))),
+        "recurrence_period": first(*map(text, under(value, prefixes, "recurrence", "period"))),
+    }
+    return [action(element, prefixes, "donation", "fundraising_page") | row]
+
+
+def donation_recipients(element: Element, prefixes: list[str]) -> list[Row]:
+    return [
+        keys(element, prefixes, "donation")
+        | {
+            "position": position,
+            "display_name": text(entry.get("display_name")),
+            "amount": amount(entry.get("amount")),
+        }
+        for position, entry in enumerate(as_list(element.value.get("recipients")))
+        if isinstance(entry, dict)
+    ]
+
+
+def outreaches(element: Element, prefixes: list[str]) -> list[Row]:
+    value = element.value
+    row = {key: text(value.get(key)) for key in ("type", "subject", "message")}
+    row |= {"duration": number(value.get("duration"))}
+    return [action(element, prefixes, "outreach", "advocacy_campaign") | row]
+
+
+def outreach_targets(element: Element, prefixes: list[str]) -> list[Row]:
+    return [
+        keys(element, prefixes, "outreach")
+        | {"position": position}
+        | {key: text(entry.get(key)) for key in ("title", "given_name", "family_name", "ocdid")}
+        for position, entry in enumerate(as_list(element.value.get("targets")))
+        if isinstance(entry, dict)
+    ]
+
+
+def responses(element: Element, prefixes: list[str]) -> list[Row]:
+    return [action(element, prefixes, "response", "survey")]
+
+
+def of_tags(element: Element, prefixes: list[str], kind: str) -> Row:
+    value = element.value
+    row = {
+        f"{kind}_id": id_of(value, prefixes),
+        "identifiers": texts(value.get("identifiers")),
+        "created_date": created(value),
+        "modified_date": modified(value),
+        "self_url": links(value, "self"),
+    }
+    return row | read_at(element, "fetched_at")
+
+
+def tags(element: Element, prefixes: list[str]) -> list[Row]:
+    row = {"name": text(element.value.get("name")), "taggings_url": links(element.value, "osdi:taggings")}
+    return [of_tags(element, prefixes, "tag") | row]
+
+
+def taggings(element: Element, prefixes: list[str]) -> list[Row]:
+    value = element.value
+    row = {
+        "tag_id": linked(value, "tag", prefixes),
+        "person_id": linked(value, "person", prefixes),
+        "item_type": text(value.get("item_type")),
+        "person_url": links(value, "osdi:person"),
+        "tag_url": links(value, "osdi:tag"),
+    }
+    return [of_tags(element, prefixes, "tagging") | row]
 
 
 def signature_tags(element: Element, prefixes: list[str]) -> list[Row]:
@@ -1201,5 +1416,17 @@ TABLES: dict[str, Callable[[Element, list[str]], list[Row]]] = {
         signature_addresses,
         signature_custom_fields,
         signature_identifiers,
+        forms,
+        submissions,
+        fundraising_pages,
+        donations,
+        donation_recipients,
+        advocacy_campaigns,
+        outreaches,
+        outreach_targets,
+        surveys,
+        responses,
+        tags,
+        taggings,
     )
 }

@@ -225,6 +225,103 @@ PETITION = _TITLED | {
     },
 }
 
+API = "https://example.org/api/v2"
+
+
+def _form(plural: str, acts: str, **own: Any) -> dict[str, Any]:
+    """Return what people act on, as forms are: found by its id, with the number of its acts."""
+    links = {"self": f"{plural}/b1", f"osdi:{acts}": f"{plural}/b1/{acts}", "osdi:creator": "people/p1"}
+    return {
+        **{key: value for key, value in _TITLED.items() if key not in ("identifiers", "_links")},
+        "identifiers": ["<p>:b1"],
+        "created_date": "2026-01-01T00:00:01Z",
+        "modified_date": "2026-01-02T00:00:02Z",
+        "call_to_action": "Sign up",
+        f"total_{acts}": 7,
+        **own,
+        "_links": {key: {"href": f"{API}/{path}"} for key, path in links.items()}
+        | {"<p>:embed": {"href": f"{API}/{plural}/b1/embed"}},
+    }
+
+
+FORM = _form("forms", "submissions")
+FUNDRAISING_PAGE = _form("fundraising_pages", "donations", total_amount=5000.25, currency="USD")
+ADVOCACY_CAMPAIGN = _form("advocacy_campaigns", "outreaches", type="email", targets="U.S. Senate")
+SURVEY = _form("surveys", "responses")
+SURVEY["_links"]["<p>:responses"] = SURVEY["_links"].pop("osdi:responses")
+
+
+def _act(of: str, plural: str, link: str, **own: Any) -> dict[str, Any]:
+    """Return an act that leads to what it is about, as an attendance does."""
+    links = {"self": f"{of}s/b1/{plural}/d1", "osdi:person": "people/p9", link: f"{of}s/b1"}
+    return {
+        **{key: value for key, value in SIGNATURE.items() if key not in ("comments", "_links")},
+        "identifiers": ["<p>:d1", "foreign:11"],
+        "<p>:person_id": "p9",
+        f"<p>:{of}_id": "b1",
+        "<p>:referrer_data": REFERRER_DATA,
+        **own,
+        "_links": {key: {"href": f"{API}/{path}"} for key, path in links.items()},
+    }
+
+
+SUBMISSION = _act("form", "submissions", "osdi:form")
+DONATION = _act(
+    "fundraising_page",
+    "donations",
+    "osdi:fundraising_page",
+    amount="12.50",
+    currency="USD",
+    recipients=[{"display_name": "Progress", "amount": "7.50"}, {"display_name": "River", "amount": 5}],
+    payment={"method": "Credit Card", "reference_number": "n1", "authorization_stored": False},
+) | {"<p>:recurrence": {"recurring": True, "period": "Monthly"}}
+OUTREACH = _act(
+    "advocacy_campaign",
+    "outreaches",
+    "osdi:advocacy_campaign",
+    type="email",
+    subject="The river",
+    message="Please act",
+    duration=90.5,
+    targets=[
+        {"title": "Mayor", "given_name": "Dee", "family_name": "Fox", "ocdid": "ocd-division/country:us"},
+        {"title": "Senator"},
+    ],
+)
+RESPONSE = _act("survey", "responses", "<p>:survey")
+
+TAG = {
+    **{key: EVENT_CAMPAIGN[key] for key in ("created_date", "modified_date")},
+    "identifiers": ["<p>:t1"],
+    "name": "river",
+    "_links": {
+        "self": {"href": f"{API}/tags/t1"},
+        "osdi:taggings": {"href": f"{API}/tags/t1/taggings"},
+    },
+}
+TAGGING = {
+    **{key: EVENT_CAMPAIGN[key] for key in ("created_date", "modified_date")},
+    "identifiers": ["<p>:g1"],
+    "<p>:tag_id": "t1",
+    "<p>:person_id": "p9",
+    "item_type": "osdi:person",
+    "_links": {
+        "self": {"href": f"{API}/tags/t1/taggings/g1"},
+        "osdi:tag": {"href": f"{API}/tags/t1"},
+        "osdi:person": {"href": f"{API}/people/p9"},
+    },
+}
+
+#: What elements of deliveries hold, by its key.
+DELIVERED = {
+    "osdi:signature": SIGNATURE,
+    "osdi:attendance": ATTENDANCE,
+    "osdi:submission": SUBMISSION,
+    "osdi:donation": DONATION,
+    "osdi:outreach": OUTREACH,
+    "<p>:response": RESPONSE,
+}
+
 #: A person as people have it, with what only their collection tells of them.
 WHOLE_PERSON = SIGNATURE["person"] | {
     "identifiers": ["<p>:p9"],
@@ -241,6 +338,16 @@ RESOURCES = {
     "<p>:event_campaigns": EVENT_CAMPAIGN,
     "osdi:petitions": PETITION,
     "osdi:people": WHOLE_PERSON,
+    "osdi:forms": FORM,
+    "osdi:submissions": SUBMISSION,
+    "osdi:fundraising_pages": FUNDRAISING_PAGE,
+    "osdi:donations": DONATION,
+    "osdi:advocacy_campaigns": ADVOCACY_CAMPAIGN,
+    "osdi:outreaches": OUTREACH,
+    "<p>:surveys": SURVEY,
+    "<p>:responses": RESPONSE,
+    "osdi:tags": TAG,
+    "osdi:taggings": TAGGING,
 }
 
 SIBLINGS = {
@@ -263,7 +370,18 @@ VALUES = st.recursive(
 
 KEYS = st.sampled_from(
     [
-        *("unknown", "x:unknown", "osdi:attendance", "primary", "null", "summary", "title", "start"),
+        *(
+            "unknown",
+            "x:unknown",
+            "osdi:attendance",
+            "osdi:response",
+            "total_amount",
+            "primary",
+            "null",
+            "summary",
+            "title",
+            "start",
+        ),
         *("created_at", "modified_at", "capacity", "<p>:person_id"),
         *("origin_system", "originating_system", "referrer_data", "<p>:event_campaign_id"),
         *("body", "_embedded", "received_at"),
@@ -388,7 +506,7 @@ def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
         body = draw(events)
     elif kind == "other":
         body = draw(
-            st.sampled_from([{"total_pages": 1}, {"_embedded": {"osdi:tags": [PERSON]}}, {}, []]) | VALUES
+            st.sampled_from([{"total_pages": 1}, {"_embedded": {"osdi:lists": [PERSON]}}, {}, []]) | VALUES
         )
     elif kind == "resource":
         body = draw(resources())
@@ -400,7 +518,7 @@ def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
     else:
         siblings = st.sampled_from([{}, SIBLINGS, SIBLINGS | {"idempotency_key": "77aa"}])
         size = (1, 1) if kind == "delivery" else (0, 3)
-        acts = st.sampled_from([("osdi:signature", SIGNATURE), ("osdi:attendance", ATTENDANCE)])
+        acts = st.sampled_from([*DELIVERED.items()])
         drawn = [draw(acts) for _ in range(draw(st.integers(*size)))]
         body = [{key: draw(identified(resource))} | draw(siblings) for key, resource in drawn]
     stamp = draw(st.sampled_from([None, None, "received_at", "fetched_at"]))

@@ -26,18 +26,18 @@ GATHERING = EVENT | {
 PERSON = {"given_name": "Ann", "email_addresses": [{"address": "ann@example.org", "primary": True}]}
 PETITION = {"identifiers": ["platform:9"], "title": "River", "petition_text": "Clean it"}
 CAMPAIGN = {"identifiers": ["platform:c"], "title": "Days", "host_pitch": "Host!"}
-DONATION = {
-    "identifiers": ["platform:d1"],
-    "amount": "1.00",
-    "_links": {"self": {"href": f"{API}/fundraising_pages/1/donations/d1"}},
+ITEM = {
+    "identifiers": ["platform:i1"],
+    "item_type": "osdi:person",
+    "_links": {"self": {"href": f"{API}/lists/1/items/i1"}},
 }
-FORM = {
-    "identifiers": ["platform:f1"],
-    "title": "Join",
+MESSAGE = {
+    "identifiers": ["platform:m1"],
+    "subject": "Join",
     "_embedded": {"osdi:creator": PERSON},
     "_links": {
-        "self": {"href": f"{API}/forms/f1/"},
-        "osdi:submissions": {"href": f"{API}/forms/f1/submissions"},
+        "self": {"href": f"{API}/messages/m1/"},
+        "osdi:wrapper": {"href": f"{API}/wrappers/w1"},
     },
 }
 FETCHED = {"fetched_at": "2026-05-01T10:00:00Z"}
@@ -190,15 +190,15 @@ def test_what_is_clear_is_read_alone(name, tmp_path):
 
 #: Resources and objects of which no row is made, what they are called, and how `check` ranks them.
 NOTHING = {
-    "a donation": (DONATION, "donations", "warning"),
-    "a form": (FORM, "forms", "warning"),
-    "a list of forms": ([FORM, FORM], "forms", "warning"),
-    "a donation in an envelope": (FETCHED | {"body": DONATION}, "donations", "warning"),
-    "a page of donations": ({"_embedded": {"osdi:donations": [DONATION]}}, "osdi:donations", "info"),
-    "a page of donations without a prefix": ({"_embedded": {"donations": [DONATION]}}, "donations", "info"),
+    "an item": (ITEM, "items", "warning"),
+    "a message": (MESSAGE, "messages", "warning"),
+    "a list of messages": ([MESSAGE, MESSAGE], "messages", "warning"),
+    "an item in an envelope": (FETCHED | {"body": ITEM}, "items", "warning"),
+    "a page of items": ({"_embedded": {"osdi:items": [ITEM]}}, "osdi:items", "info"),
+    "a page of items without a prefix": ({"_embedded": {"items": [ITEM]}}, "items", "info"),
     "a page that no table declares next to one": (
-        {"total_pages": 1, "_embedded": {"osdi:events": [], "osdi:tags": [{}]}},
-        "osdi:tags",
+        {"total_pages": 1, "_embedded": {"osdi:events": [], "osdi:lists": [{}]}},
+        "osdi:lists",
         "info",
     ),
     "an entry point": (
@@ -228,8 +228,8 @@ def test_what_no_table_takes_is_named_where_nothing_else_is_found(name, tmp_path
 
 def test_what_no_table_takes_is_named_wherever_it_stands(tmp_path):
     path = tmp_path / "a.ndjson"
-    path.write_text("[]\n" * 100 + json.dumps(DONATION) + "\n")
-    with pytest.warns(SourceWarning, match="no event was found; the source holds donations"):
+    path.write_text("[]\n" * 100 + json.dumps(ITEM) + "\n")
+    with pytest.warns(SourceWarning, match="no event was found; the source holds items"):
         assert of.read_events(path).empty
 
 
@@ -242,11 +242,11 @@ def test_a_petition_that_embeds_is_listed_without_what_is_read(tmp_path):
         ]
 
 
-def test_a_donation_among_events_is_a_warning_of_check(tmp_path):
-    for source in both([EVENT, DONATION, GATHERING], tmp_path):
+def test_an_item_among_events_is_a_warning_of_check(tmp_path):
+    for source in both([EVENT, ITEM, GATHERING], tmp_path):
         assert len(of.read_events(source, dedupe=False)) == 2
         assert of.check(source)[["severity", "problem", "detail"]].to_numpy().tolist() == [
-            ["warning", "other type", "donations"]
+            ["warning", "other type", "items"]
         ]
 
 
@@ -294,8 +294,8 @@ def test_resources_handed_over_are_of_the_type_of_the_table_that_is_named(name, 
 def test_a_resource_with_fields_of_other_types_is_not_taken_for_the_one_that_is_named(table):
     with pytest.raises(BadDocument, match="type is not clear"):
         of.read_table([{"identifiers": ["action_network:e1"], "title": "March"}], table)
-    with pytest.warns(SourceWarning, match="donations"):
-        assert of.read_table([DONATION], table).empty
+    with pytest.warns(SourceWarning, match="items"):
+        assert of.read_table([ITEM], table).empty
 
 
 def test_elements_a_line_keep_their_keys(tmp_path):
@@ -362,8 +362,8 @@ def test_a_resource_of_unclear_type_says_how_to_name_its_type(name, tmp_path):
 
 
 def test_a_page_that_no_table_declares_is_named():
-    page = {"_embedded": {"osdi:donations": [{"amount": "1.00"}]}}
-    with pytest.warns(SourceWarning, match="no event was found; .* osdi:donations, which no table declares"):
+    page = {"_embedded": {"osdi:items": [{"item_type": "x"}]}}
+    with pytest.warns(SourceWarning, match="no event was found; .* osdi:items, which no table declares"):
         assert of.read_events(page).empty
 
 

@@ -24,6 +24,7 @@ from tests.one_pass import scanned
 from tests.reference import Document
 from tests.strategies import (
     ATTENDANCE,
+    DELIVERED,
     PREFIXES,
     RESOURCES,
     SIBLINGS,
@@ -43,7 +44,11 @@ def tables_of(kind: str) -> list[str]:
 
 
 #: The sample has events, and what webhooks bring.
-NOT_IN_THE_SAMPLE = ("event_campaigns", "petitions", "people")
+NOT_IN_THE_SAMPLE = (
+    *("event_campaigns", "petitions", "people", "tags", "taggings", "forms", "submissions", "surveys"),
+    *("responses", "fundraising_pages", "donations", "donation_recipients", "advocacy_campaigns"),
+    *("outreaches", "outreach_targets"),
+)
 
 
 def read(source: Any, tables: Any, **settings: Any) -> dict[str, list[dict[str, Any]]]:
@@ -181,8 +186,9 @@ def odd_documents(kind: str, *, start: int = 0, step: int = 1) -> list[Any]:
         kinds = [V1, V2]
     elif kind == "signature":
         kinds = [[{"osdi:signature": SIGNATURE} | SIBLINGS]]
-    elif kind == "attendance":
-        kinds.append([{"osdi:attendance": ATTENDANCE} | SIBLINGS])
+    else:
+        keys = (key for key in DELIVERED if key.endswith(f":{kind}"))
+        kinds += [[{key: DELIVERED[key]} | SIBLINGS] for key in keys]
     return [
         odd for kind in kinds for odd in with_one_odd_value(spelled(kind, "platform"), start=start, step=step)
     ]
@@ -238,7 +244,7 @@ def some_of_everything() -> list[Any]:
     signatures = {"_embedded": {"osdi:signatures": [SIGNATURE, SIGNATURE]}}
     stamped = {"received_at": "2026-06-01T10:00:00+02:00", "body": [{"osdi:signature": SIGNATURE}]}
     fetched = {"fetched_at": "2026-06-01T10:00:00Z", "url": "https://example.org", "body": page}
-    other = [{"osdi:attendance": {}}]
+    other = [{"osdi:attendance": {}}, *({key: value} | SIBLINGS for key, value in DELIVERED.items())]
     resources = {"_embedded": {key: [value, value] for key, value in RESOURCES.items()}}
     attended = {"received_at": "2026-06-01T10:00:00Z", "body": [{"osdi:attendance": ATTENDANCE} | SIBLINGS]}
     whole = [resources, attended, *RESOURCES.values()]

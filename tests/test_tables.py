@@ -11,6 +11,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import UnknownColumn, UnknownTable
+from osdi_frames.resolving.people import ACTS
 from osdi_frames.tables import TABLES, markdown
 
 DTYPES = {
@@ -19,6 +20,7 @@ DTYPES = {
     "bool": "boolean",
     "int64": "Int64",
     "float64": "float64",
+    "decimal": "decimal128(15, 2)[pyarrow]",
     "utc": "datetime64[us, UTC]",
     "local": "datetime64[us]",
     "list<string>": "object",
@@ -105,7 +107,7 @@ def test_the_dictionary_names_the_texts_that_count_as_missing():
         (table.name, column) for table in TABLES.values() for column in table.columns if column.absent
     ]
     assert {(table, column.name) for table, column in declared} == {
-        (table, name) for table in ("signatures", "attendances") for name in ("source", "website")
+        (table.name, name) for table in ACTS for name in ("source", "website")
     }
     for table, column in declared:
         [meaning] = of.describe(table).set_index("column").loc[[column.name], "meaning"]

@@ -22,6 +22,15 @@ _NULLABLE = {
 }
 
 
+def _dtype(kind: pa.DataType) -> Any:
+    """Return the dtype of an Arrow type, None for that of pandas.
+
+    Of amounts it is Arrow's: sums are exact, and it is the same whatever rows come; Python objects would be neither
+    where there are none.
+    """
+    return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _NULLABLE.get(kind)
+
+
 def frame(table: pa.Table) -> pd.DataFrame:
     """Return an Arrow table as a DataFrame.
 
@@ -34,7 +43,7 @@ def frame(table: pa.Table) -> pd.DataFrame:
             with without_collector():
                 lists[field.name] = [entries for chunk in table[number].chunks for entries in _lists(chunk)]
             flat = flat.set_column(number, field.name, pa.nulls(len(table)))
-    result: pd.DataFrame = flat.to_pandas(types_mapper=_NULLABLE.get)
+    result: pd.DataFrame = flat.to_pandas(types_mapper=_dtype)
     for name, values in lists.items():
         result[name] = pd.Series(values, dtype=object, index=result.index)
     return result

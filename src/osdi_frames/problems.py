@@ -57,6 +57,7 @@ class ProblemKind(StrEnum):
     LARGE_INTEGER = "not an integer of 64 bits"
     NO_NUMBER = "not a number"
     LARGE_NUMBER = "not a number of 64 bits"
+    NO_AMOUNT = "not an amount"  # of at most 13 digits before the point, and two after it
     ODD_NUMBER = "a number not of JSON, or not of 64 bits"  # NaN, Infinity, 1e400: others refuse the file
     NO_DATETIME = "not a datetime"  # of ISO 8601
     SURROGATE = "a lone surrogate, read as U+FFFD"  # half of a character

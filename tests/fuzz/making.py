@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.odd_values import ODD
 from tests.strategies import (
+    DELIVERED,
     PREFIXES,
     RESOURCES,
     SIBLINGS,
@@ -107,6 +108,7 @@ def document(random: Random) -> Any:
             {"page": 1, "_embedded": {"osdi:signatures": signatures}},
             [{"osdi:signature": signature} | siblings for signature in signatures],
             [{"osdi:signature": signatures[0]} | siblings],
+            [{key: identified(DELIVERED[key], random)} | siblings for key in random.sample([*DELIVERED], 2)],
             random.choice((resources[0], resources, [resources])),
             random.choice(({"page": 1}, {})) | {"_embedded": embedded(random, 2)},
             random.choice(others),
@@ -119,23 +121,23 @@ def document(random: Random) -> Any:
 
 
 #: Resources that no table reads, and an answer of the service that is none.
-DONATION = {
-    "identifiers": ["<p>:d1"],
-    "amount": "1.00",
+ITEM = {
+    "identifiers": ["<p>:i1"],
+    "item_type": "osdi:person",
     "person": SIGNATURE["person"],
-    "_links": {"self": {"href": "https://example.org/api/v2/fundraising_pages/g1/donations/d1"}},
+    "_links": {"self": {"href": "https://example.org/api/v2/lists/l1/items/i1"}},
 }
-FORM = {
-    "identifiers": ["<p>:f1"],
+MESSAGE = {
+    "identifiers": ["<p>:m1"],
     "title": "Join",
     "_embedded": {"osdi:creator": SIGNATURE["person"]},
-    "_links": {"self": {"href": "https://example.org/api/v2/forms/f1"}},
+    "_links": {"self": {"href": "https://example.org/api/v2/messages/m1"}},
 }
 ENTRY_POINT = {"identifiers": [""], "motd": "Welcome", "_links": {"self": {"href": ""}, "osdi:events": {}}}
 COLLECTIONS = {key: [value] for key, value in RESOURCES.items()} | {
     "osdi:events": [V1, V2],
-    "osdi:donations": [DONATION],
-    "osdi:forms": [FORM],
+    "osdi:items": [ITEM],
+    "osdi:messages": [MESSAGE],
     "osdi:creator": [WHOLE_PERSON],
 }
 

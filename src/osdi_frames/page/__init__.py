@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -94,7 +94,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
     return _document(
         cards=_cards(made),
         parts=parts,
-        reading=None if made.inspection is None else _of_inspection(made.inspection),
+        reading=None if made.inspection is None else _of_inspection(made.inspection, made.others),
         notes=[
             tables.visible(_HOW_TO_INCLUDE.sub(" (they can be counted in another report)", note))
             for note in made.notes
@@ -154,7 +154,7 @@ def _dates(times: pd.Series) -> str:
     return " – ".join(dict.fromkeys(dates)) or "no date"
 
 
-def _of_inspection(found: Inspection) -> dict[str, Any]:
+def _of_inspection(found: Inspection, others: Mapping[str, int]) -> dict[str, Any]:
     """Return what was found, with counts of problems.
 
     Keys that no table reads are counted apart.
@@ -165,7 +165,13 @@ def _of_inspection(found: Inspection) -> dict[str, Any]:
     outcome = by_key["severity"].map(_OUTCOMES).mask(by_key["problem"] == ProblemKind.QUARANTINE, "not read")
     listed = by_key.assign(outcome=outcome).rename(columns={"key": "where"})
     table = tables.of_counts(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None
-    return {"found": found, "problems": int(counts.sum()) - unread, "unread": unread, "table": table}
+    return {
+        "found": found,
+        "others": others,
+        "problems": int(counts.sum()) - unread,
+        "unread": unread,
+        "table": table,
+    }
 
 
 def _of_report(declared: Report, report: pd.DataFrame) -> Section:

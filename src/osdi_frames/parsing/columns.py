@@ -50,6 +50,7 @@ Read = tuple[pa.Array, Mask]
 _NORMAL: Mapping[Type, str] = {
     "int64": r"^-?\d{1,19}$",
     "float64": r"^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$",
+    "decimal": r"^-?\d{1,13}(?:\.\d{1,2})?$",
     # An offset can lead out of the years 1 to 9999.
     "utc": r"Z$|^[12].*[+-](?:0\d|1[0-4]):[0-5]\d$",
     "local": r"\d$|\dZ$",
@@ -462,7 +463,7 @@ def _values(kind: Type, texts: pa.Array) -> pa.Array:
     if kind == "local" and pc.any(ends := pc.ends_with(texts, "Z")).as_py():
         texts = pc.if_else(ends, pc.utf8_slice_codeunits(texts, 0, -1), texts)
     values = cast(texts, arrow_type(kind))
-    if kind == "int64":
+    if kind in ("int64", "decimal"):
         return values
     if kind == "float64":
         within = pc.is_finite(values)

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
 from osdi_frames.problems import NOTHING, Finding, ProblemKind, outlined
-from osdi_frames.tables import element_types
+from osdi_frames.tables import element_types, types_by_key
 from osdi_frames.tables.document_forms import (
     BODY,
     COUNTS,
@@ -191,7 +191,7 @@ class _Walk:
         """
         if not isinstance(body, dict):
             return False
-        is_declared = _has(body, *(str(element.type_key) for element in element_types()))
+        is_declared = _has(body, *types_by_key(self.prefixes))
         return is_declared or (position is not None and is_wrapper(body))
 
     def _of_no_type(self, body: dict[str, Any], key: str) -> _Met:
@@ -269,7 +269,7 @@ class _Walk:
                 yield Finding(ProblemKind.NO_ELEMENTS, key, body, "warning")
 
     def _delivered(self, entry: dict[str, Any], key: str, position: int) -> _Met:
-        declared = {element.type_key: element for element in element_types()}
+        declared = types_by_key(self.prefixes)
         for name in filter(is_type_key, entry):
             value, at = entry[name], _joined(key, name)
             if name not in declared:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from osdi_frames.parsing.documents import Element, foreign_identifier, is_type_key
@@ -28,6 +29,7 @@ _INT64 = range(-(2**63), 2**63)
 _DIGITS = 400  # more than any number of 64 bits has
 _INTEGER = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_CENT, _TOO_LARGE = Decimal("0.01"), Decimal(10**13)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -166,6 +168,8 @@ def fitted(kind: Type, value: Any) -> Any:
             return str(value).lower()
         case "int64" if not isinstance(value, bool):
             return _integer(value)
+        case "decimal" if not isinstance(value, bool | dict | list) and _NUMBER.fullmatch(str(value)):
+            return _amount(str(value))
         case "float64" if not isinstance(value, bool | dict | list) and _NUMBER.fullmatch(str(value)):
             if not math.isfinite(number := float(str(value))):
                 raise Misfit(ProblemKind.LARGE_NUMBER)
@@ -182,6 +186,7 @@ _MISFITS: Mapping[Type, ProblemKind] = {
     "bool": ProblemKind.NO_BOOLEAN,
     "int64": ProblemKind.NO_INTEGER,
     "float64": ProblemKind.NO_NUMBER,
+    "decimal": ProblemKind.NO_AMOUNT,
     "utc": ProblemKind.NO_DATETIME,
     "local": ProblemKind.NO_DATETIME,
 }
@@ -195,6 +200,18 @@ def _integer(value: Any) -> str:
     if len(match[1]) > _DIGITS or int(match[1]) not in _INT64:
         raise Misfit(ProblemKind.LARGE_INTEGER)
     return str(int(match[1]))
+
+
+def _amount(text: str) -> str:
+    """Return an amount with two decimals; one with more is none, nor is one of more than 13 digits before them."""
+    try:
+        number = Decimal(text)
+        amount = number.quantize(_CENT)
+    except InvalidOperation as error:
+        raise Misfit(ProblemKind.NO_AMOUNT) from error
+    if amount != number or abs(amount) >= _TOO_LARGE:
+        raise Misfit(ProblemKind.NO_AMOUNT)
+    return str(amount)
 
 
 def _moment(kind: Type, text: str) -> str:

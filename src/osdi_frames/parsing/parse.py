@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -356,6 +357,8 @@ class _Group:
             chosen, held = only(documents, numbers), self.plan.queries_for(form)
             if form.kind == "page":
                 self.unparsable.update(self._nesting(form, chosen))
+            if form.kind == "delivery":
+                self.unparsable.update(self._spelled_otherwise(form, chosen))
             if not held and form.kind == "delivery":
                 for keys, owners, _ in self._asked(database.entry_keys_query(form), chosen):
                     self.unparsable.update(() if is_wrapper(keys) else owners)
@@ -365,6 +368,17 @@ class _Group:
             (form, pa.concat_tables(some).sort_by("number") if len(some) > 1 else some[0])
             for form, some in parts.items()
         ]
+
+    def _spelled_otherwise(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
+        """Yield the deliveries that have a type under another key than queries read."""
+        keys = {key for element in self.plan.selects for key in element.type_keys(self.plan.prefixes)[1:]} - {
+            element.type_key for element in self.plan.selects
+        }
+        if keys:
+            pattern = f'"(?:{"|".join(map(re.escape, sorted(keys)))})"'
+            some = deliveries.filter(pc.match_substring_regex(deliveries["document"], pattern))
+            for found, numbers, _ in self._asked(database.entry_keys_query(form), some) if len(some) else ():
+                yield from numbers if keys.intersection(found) else ()
 
     def _nesting(self, form: Form, pages: pa.Table) -> Iterator[int]:
         """Yield the pages of which an element embeds collections itself."""

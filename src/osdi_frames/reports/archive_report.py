@@ -28,7 +28,7 @@ from osdi_frames.reports.titles import heading
 from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
 from osdi_frames.resolving.resolution import SNAPSHOTS
 from osdi_frames.sources.manifest import Manifest, manifests
-from osdi_frames.tables import TABLES
+from osdi_frames.tables import TABLES, element_types, main_table
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
 _HEADLINE: Final = {
@@ -153,6 +153,20 @@ class ReportResult(Mapping[str, pd.DataFrame]):
         return {name: None if name in self.hidden else count for name, count in found.items()}
 
     @property
+    def others(self) -> dict[str, int]:
+        """The elements of deliveries' types that no report counts, declared or not, most first."""
+        if self.inspection is None:
+            return {}
+        counted_ones = {*_HEADLINE, ATTENDANCES.table, *(declared.read_from for declared, _ in self.reports)}
+        received = {
+            element.type_key: self.inspection.elements[element.name]
+            for element in element_types()
+            if element.type_key and main_table(element).name not in counted_ones
+        }
+        found = {name: count for name, count in received.items() if count} | self.inspection.others
+        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+    @property
     def rsvps_are_attendances(self) -> bool:
         """Whether the RSVPs are attendances: no event counts."""
         return are_attendances(self.tables)
@@ -167,8 +181,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
         if "signatures" in figures and not (self.rsvps_are_attendances and figures["signatures"] == 0):
             parts.append(f"{_few(figures['signatures'], 'signature')}{_of_people(figures['people'])}")
         lines = ["; ".join(parts), *self.notes]
-        others = self.inspection.others if self.inspection else {}
-        if others:
+        if others := self.others:
             counts = ", ".join(f"{count:,} {name}" for name, count in others.items())
             lines.append(f"other types, in no report: {counts}")
         return "\n".join(lines)

@@ -23,7 +23,6 @@ from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables import element_types
 from osdi_frames.tables.action import ACTIONS
-from osdi_frames.tables.attendances import ATTENDANCE
 from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.petitions import PETITION
@@ -44,7 +43,9 @@ class Filters(TypedDict, total=False):
     status: Values
 
 
-_DATES: Final = {element: str(element.month) for element in (EVENT, ATTENDANCE, SIGNATURE, ACTIONS.element)}
+#: Events are in a period by their own date, acts by when they were done.
+_ACTS: Final = tuple(element for element in element_types() if element.type_key)
+_DATES: Final = {element: str(element.month) for element in (EVENT, *_ACTS, ACTIONS.element)}
 #: The filters that are about a time, and how they compare.
 _BOUNDS: Final = {"since": pc.greater_equal, "until": pc.less}
 #: What can be asked for: the column of each element type that a filter is about; elements of other types are kept.
@@ -72,9 +73,8 @@ class Filtering:
 
         Raise InvalidArgument for a time that cannot be read, TypeError for a filter that is not declared.
 
-        >>> print(Filtering({"since": "2026-05", "petition": "5f"}).lines()[0].replace("; ", "\n"))
-        only: since 2026-05 (events by start_date, attendances and signatures by created_date)
-        petition 5f (signatures, petitions)
+        >>> print(Filtering({"since": "2026-05", "petition": "5f"}).lines(EVENT, SIGNATURE)[0])
+        only: since 2026-05 (events by start_date, signatures by created_date); petition 5f (signatures)
         """
         only_known("where", filters, FILTERS)
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
@@ -149,13 +149,18 @@ class Filtering:
             types: defaultdict[str, list[str]] = defaultdict(list)
             for element, column in FILTERS[name].items():
                 if element in (elements or element_types()):
-                    types[column].append(f"{element.name.replace('_', ' ')}s")
-            about = [f"{' and '.join(some)} by {column}" for column, some in types.items()]
+                    types[column].append(element.plural.replace("_", " "))
+            about = [f"{_enumerated(some)} by {column}" for column, some in types.items()]
             if name not in _BOUNDS:
                 about = list(chain.from_iterable(types.values()))
             if about:
                 asked.append(f"{name} {', '.join(values)} ({', '.join(about)})")
         return [f"only: {'; '.join(asked)}"] if asked else []
+
+
+def _enumerated(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:

@@ -3,15 +3,15 @@
 A pull of a whole collection lists all that is in it. What was last seen before such a pull began is not in its pages:
 seeing it there, or in a delivery since, would be later. So its pages are not looked at.
 
-The collection of signatures is that of their petition, of attendances that of their event: one whose petition or event
-is in no document of the archive can lie outside of what the key lists (interface 2.7), and is not judged. Neither is
-what has no id, no time at which it was seen, or no known service.
+The collection of signatures is that of their petition, of attendances that of their event, and so on: one whose
+parent is in no document of the archive can lie outside of what the key lists (interface 2.7), and is not judged.
+Neither is what has no id, no time at which it was seen, or no known service.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import PurePath
@@ -24,26 +24,9 @@ import pyarrow.compute as pc
 
 from osdi_frames.problems import file_name
 from osdi_frames.sources.manifest import Manifest
-from osdi_frames.tables.attendances import ATTENDANCE
-from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN
 from osdi_frames.tables.events import EVENT
-from osdi_frames.tables.people import PEOPLE
-from osdi_frames.tables.petitions import PETITION
 from osdi_frames.tables.resource import GONE_SINCE
 from osdi_frames.tables.schema import ElementType, arrow_type
-from osdi_frames.tables.signatures import SIGNATURE
-
-#: The collections of a pull that list a type together. Some events are listed by their campaign only.
-_COLLECTIONS: Final[Mapping[ElementType, tuple[str, ...]]] = {
-    EVENT: ("events", "campaign_events"),
-    EVENT_CAMPAIGN: ("event_campaigns",),
-    PETITION: ("petitions",),
-    PEOPLE.element: ("people",),
-    SIGNATURE: ("signatures",),
-    ATTENDANCE: ("attendances",),
-}
-#: Whose lists these types are in.
-PARENTS: Final[Mapping[ElementType, ElementType]] = {SIGNATURE: PETITION, ATTENDANCE: EVENT}
 
 #: The columns that say when and where an element was seen.
 COLUMNS: Final = ("self_url", "source_file", "received_at", "fetched_at")
@@ -58,8 +41,8 @@ _Account: TypeAlias = tuple[str, str]
 def id_of(element: ElementType) -> str:
     """Return the column of a type's own id.
 
-    >>> id_of(SIGNATURE)
-    'signature_id'
+    >>> id_of(EVENT)
+    'event_id'
     """
     return element.identities[0][0]
 
@@ -69,8 +52,9 @@ def proving(element: ElementType, pulls: Sequence[Manifest]) -> list[Manifest]:
 
     They are in the order in which they began; `sources.manifest.whole_pulls` finds those of a source.
     """
-    names = _COLLECTIONS.get(element, ())
-    found = [pull for pull in pulls if names and all(_is_whole(pull, name) for name in names)]
+    # Some events are listed by their campaign only.
+    names = (element.plural, *(["campaign_events"] if element == EVENT else []))
+    found = [pull for pull in pulls if all(_is_whole(pull, name) for name in names)]
     return sorted(found, key=lambda pull: pull.started_at)
 
 
@@ -101,7 +85,7 @@ def gone_since(
     pulls
         What `sources.manifest.whole_pulls` returns.
     parents
-        Of signatures and attendances: the ids of all petitions, or events, in the archive.
+        Of what only the lists of its parents have, as signatures: the ids of all parents in the archive.
     """
     whole = proving(element, pulls)
     gone = np.full(len(rows), _NEVER)
@@ -136,7 +120,7 @@ def _last_seen(rows: pa.Table) -> np.ndarray:
 def _judged(element: ElementType, rows: pa.Table, parents: pa.Array | pa.ChunkedArray | None) -> np.ndarray:
     """Return which rows can be looked for in a pull."""
     judged = pc.is_valid(rows[id_of(element)])
-    if parent := PARENTS.get(element):
+    if parent := element.parent:
         known = pa.nulls(0, pa.string()) if parents is None else parents.drop_null()
         judged = pc.and_(judged, pc.is_in(rows[id_of(parent)], known))
     found: np.ndarray = judged.to_numpy()

@@ -178,7 +178,7 @@ class Resolution:
             yield main, (column.name for table in children for column in table.keys)
             if self.proves(element):
                 yield main, gone.COLUMNS
-                if parent := gone.PARENTS.get(element):
+                if parent := element.parent:
                     yield main, [gone.id_of(parent)]
                     yield main_table(parent), [gone.id_of(parent)]
         if self.has_reasons:

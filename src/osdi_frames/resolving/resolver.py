@@ -16,7 +16,7 @@ from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.parse import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import actions, people
-from osdi_frames.resolving.gone import PARENTS, gone_since, id_of
+from osdi_frames.resolving.gone import gone_since, id_of
 from osdi_frames.resolving.people import Donors
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
 from osdi_frames.resolving.versions import (
@@ -29,7 +29,7 @@ from osdi_frames.resolving.versions import (
     with_column,
     without,
 )
-from osdi_frames.tables import main_table
+from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
 from osdi_frames.tables.people import PEOPLE
@@ -47,7 +47,7 @@ class Collected:
 
     versions: dict[ElementType, Versions]
     parents: dict[ElementType, list[pa.Array]]
-    """The ids of what signatures and attendances belong to."""
+    """The ids of what signatures, attendances and others belong to."""
     last: int = -1
     """The number of the last element."""
 
@@ -55,7 +55,8 @@ class Collected:
     def of(cls, resolution: Resolution) -> Collected:
         """Return what is to be filled."""
         versions = {element: Versions(rules) for element, rules in resolution.rules.items()}
-        return cls(versions, {PARENTS[element]: [] for element in filter(resolution.proves, PARENTS)})
+        proved = filter(resolution.proves, element_types())
+        return cls(versions, {element.parent: [] for element in proved if element.parent})
 
     @classmethod
     def joined(cls, parts: Sequence[Collected]) -> Collected:
@@ -291,7 +292,7 @@ class Resolver:
         element, resolution = table.element, self.resolution
         rows = with_room(rows, table, resolution.resolved(table))
         if resolution.proves(element):
-            parents = self.collected.parents.get(PARENTS.get(element, element))
+            parents = self.collected.parents.get(element.parent or element)
             ids = pa.concat_arrays(parents) if parents else None
             since = gone_since(element, rows, resolution.request.pulls, parents=ids)
             rows = with_column(rows, rows.schema.field("gone_since"), since)

@@ -8,25 +8,44 @@ To add a column is to add a line in the module of its table; what several tables
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
 from osdi_frames.quoting import quoted
 from osdi_frames.tables.action import ACTIONS
+from osdi_frames.tables.advocacy_campaigns import ADVOCACY_CAMPAIGNS
 from osdi_frames.tables.attendances import ATTENDANCES
+from osdi_frames.tables.donations import DONATION_TABLES
 from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGNS
 from osdi_frames.tables.events import EVENT_TABLES
+from osdi_frames.tables.forms import FORMS
+from osdi_frames.tables.fundraising_pages import FUNDRAISING_PAGES
+from osdi_frames.tables.outreaches import OUTREACH_TABLES
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.petitions import PETITIONS
+from osdi_frames.tables.responses import RESPONSES
 from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
 from osdi_frames.tables.signatures import SIGNATURE_TABLES
+from osdi_frames.tables.submissions import SUBMISSIONS
+from osdi_frames.tables.surveys import SURVEYS
+from osdi_frames.tables.taggings import TAGGINGS
+from osdi_frames.tables.tags import TAGS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (*EVENT_TABLES, EVENT_CAMPAIGNS, ATTENDANCES, PETITIONS, *SIGNATURE_TABLES, PEOPLE, ACTIONS)
+    for table in (
+        *(*EVENT_TABLES, EVENT_CAMPAIGNS, ATTENDANCES),
+        *(PETITIONS, *SIGNATURE_TABLES),
+        *(FORMS, SUBMISSIONS),
+        *(FUNDRAISING_PAGES, *DONATION_TABLES),
+        *(ADVOCACY_CAMPAIGNS, *OUTREACH_TABLES),
+        *(SURVEYS, RESPONSES),
+        *(PEOPLE, TAGS, TAGGINGS, ACTIONS),
+    )
 }
 
 
@@ -54,6 +73,11 @@ def known_prefixes(prefix: str | None) -> tuple[str, ...]:
 def element_types() -> tuple[ElementType, ...]:
     """Return the declared element types that documents hold."""
     return tuple(dict.fromkeys(table.element for table in TABLES.values() if table.element.collection))
+
+
+def types_by_key(prefixes: Sequence[str]) -> dict[str, ElementType]:
+    """Return the element types by each of their keys in deliveries."""
+    return {key: element for element in element_types() for key in element.type_keys(prefixes)}
 
 
 def main_table(element: ElementType) -> Table:

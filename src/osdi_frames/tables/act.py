@@ -47,26 +47,39 @@ _TEST = ExclusionRule(
 
 def act_type(
     name: str,
-    parent: str,
+    of: ElementType,
     *exclusions: ExclusionRule,
+    collection: str = "",
     ignored: tuple[str, ...] = (),
     **other: Any,
 ) -> ElementType:
-    """Declare an element type that API pages and webhook deliveries bring."""
-    own = f"{name}_id"
-    return resource.element_type(
-        name,
-        f"osdi:{name}s",
-        type_key=f"osdi:{name}",
+    """Declare an element type that API pages and webhook deliveries bring; `of` is the type that is acted on.
+
+    What `other` does not say is that of acts that only what is acted on lists.
+    """
+    own, collection = f"{name}_id", collection or f"osdi:{name}s"
+    said: dict[str, Any] = {
+        "type_key": f"osdi:{name}",
         # Without an id, its message and its position there identify an element.
-        identities=((own,), ("idempotency_key", "element")),
-        messages=(("idempotency_key", own), ("idempotency_key", "element"), (own, "modified_date"), (own,)),
-        at=f"{name}s?",
-        evidence=(f"_links.osdi:{parent}", f"<p>:{parent}_id"),
-        ignored=("_links.osdi:people", *ignored),
-        exclusions=(_TEST, resource.GONE, *exclusions),
-        **other,
-    )
+        "identities": ((own,), ("idempotency_key", "element")),
+        "messages": (
+            ("idempotency_key", own),
+            ("idempotency_key", "element"),
+            (own, "modified_date"),
+            (own,),
+        ),
+        "at": f"(?:{collection.partition(':')[2]}|{name})",
+        "evidence": (*(f"_links.{link}" for link in _links_to(of)), f"<p>:{of.name}_id"),
+        "exclusions": (_TEST, resource.GONE, *exclusions),
+        "parent": of,
+    }
+    return resource.element_type(name, collection, ignored=("_links.osdi:people", *ignored), **(said | other))
+
+
+def _links_to(of: ElementType) -> tuple[str, ...]:
+    """Return the keys of links to what is acted on: in the words of its collection, or of OSDI."""
+    system = of.collection.partition(":")[0]
+    return tuple(dict.fromkeys((f"{system}:{of.name}", f"osdi:{of.name}")))
 
 
 _MESSAGE, _PERSON = "../idempotency_key", "_links.osdi:person.href"
@@ -91,11 +104,17 @@ _DATES = (
 )
 
 
-def act_table(element: ElementType, meaning: str, acted: tuple[str, str, str], *own: Column) -> Table:
-    """Declare the table of an element type; `acted` says on what, in which words, and when; `own` is of it alone."""
-    name, (parent, parent_meaning, created) = element.name, acted
+def act_table(
+    element: ElementType, of: ElementType, meaning: str, acted: tuple[str, str], *own: Column
+) -> Table:
+    """Declare the table of an element type.
+
+    `acted` says what the id of what is acted on is, and when it was done; `own` columns are of this table alone.
+    """
+    name, parent, (parent_meaning, created) = element.name, of.name.replace("_", " "), acted
     own_id, identifiers, _, *dates = resource.own(name, created, privacy=pseudonym(name))
-    link, parent_id = f"_links.osdi:{parent}.href", f"{parent}_id"
+    hrefs, parent_id = tuple(f"_links.{link}.href" for link in _links_to(of)), f"{of.name}_id"
+    ids = (*(f"id({href})" for href in hrefs), f"<p>:{parent_id}")
     tags = f"Tags that the {name} tried to add."
     columns = (
         *block("message", *_DELIVERED),
@@ -104,7 +123,7 @@ def act_table(element: ElementType, meaning: str, acted: tuple[str, str, str], *
         *block(
             "links",
             # What somebody signs or attends is an opinion.
-            column(parent_id, parent_meaning, f"id({link})", f"<p>:{parent_id}", privacy=SENSITIVE),
+            column(parent_id, parent_meaning, *ids, privacy=SENSITIVE),
             column("person_id", "Person who acted.", f"id({_PERSON})", "<p>:person_id", privacy=PERSON_ID),
         ),
         *dates,
@@ -118,7 +137,7 @@ def act_table(element: ElementType, meaning: str, acted: tuple[str, str, str], *
             "links",
             column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
             column("person_url", "Address of the person in the API.", _PERSON, privacy=IDENTIFYING),
-            column(f"{parent}_url", f"Address of the {parent} in the API.", link, privacy=SENSITIVE),
+            column(f"{of.name}_url", f"Address of the {parent} in the API.", *hrefs, privacy=SENSITIVE),
         ),
         _FILLED,
         resource.GONE_SINCE,
@@ -126,7 +145,7 @@ def act_table(element: ElementType, meaning: str, acted: tuple[str, str, str], *
         resource.RECEIVED_AT,
         *resource.READ_FROM,
     )
-    return Table(f"{name}s", element, meaning, columns)
+    return Table(element.plural, element, meaning, columns)
 
 
 def entries_of(table: Table, name: str, at: str, whose: str, *entry: Column, block: str = "person") -> Table:

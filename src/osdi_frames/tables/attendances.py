@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from osdi_frames.tables.act import act_table, act_type
+from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.resource import column
 from osdi_frames.tables.schema import ExclusionRule
 
@@ -11,11 +12,12 @@ _UNACCEPTED = ExclusionRule("unaccepted", ("status",), (None, "accepted", "atten
 
 #: v1 and some services embed attendances under the name of their link.
 ATTENDANCE = act_type(
-    "attendance", "event", _UNACCEPTED, alternatives=("osdi:attendance",), ignored=("tickets",)
+    "attendance", EVENT, _UNACCEPTED, alternatives=("osdi:attendance",), ignored=("tickets",)
 )
 ATTENDANCES = act_table(
     ATTENDANCE,
+    EVENT,
     "One row per attendance: a person's RSVP to an event.",
-    ("event", "Event that the person attends.", "the person RSVPed"),
+    ("Event that the person attends.", "the person RSVPed"),
     column("status", "accepted, attended, declined or a newer value."),
 )

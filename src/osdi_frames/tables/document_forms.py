@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
-from osdi_frames.tables import TABLES, element_types
+from osdi_frames.tables import TABLES, element_types, types_by_key
 from osdi_frames.tables.schema import PREFIXES, ElementType, Path, spelled
 
 #: Keys of an envelope: the time, what it holds, and where it came from.
@@ -32,9 +32,8 @@ RESOURCE_KEYS = ("identifiers", "created_date", "person")
 #: Collections of OSDI that no table declares: what has an address in one is a resource of another type.
 OTHER_COLLECTIONS = frozenset(
     {
-        *("advocacy_campaigns", "campaigns", "donations", "forms", "fundraising_pages", "items", "lists"),
-        *("messages", "metadata", "mobile_messages", "outreaches", "queries", "questions", "responses"),
-        *("submissions", "surveys", "taggings", "tags", "wrappers"),
+        *("campaigns", "items", "lists", "messages", "metadata", "mobile_messages", "queries", "questions"),
+        "wrappers",
     }
 )
 
@@ -131,7 +130,7 @@ def _type_of(resource: Mapping[str, Any], prefixes: Sequence[str]) -> ElementTyp
     Its address decides, or what only one type has; it is None for an element.
     """
     types = element_types()
-    if any(element.type_key in resource for element in types):
+    if types_by_key(prefixes).keys() & resource.keys():
         return None
     address = value_at(resource, _HREF)
     if isinstance(address, str):
@@ -153,8 +152,8 @@ def other_collection(resource: Mapping[str, Any]) -> str | None:
 
     It is one of OSDI that no table declares, by the address of the resource.
 
-    >>> other_collection({"_links": {"self": {"href": "https://host.example/api/v2/forms/f1"}}})
-    'forms'
+    >>> other_collection({"_links": {"self": {"href": "https://host.example/api/v2/lists/l1"}}})
+    'lists'
     """
     address = value_at(resource, _HREF)
     path = re.split("[?#]", address, maxsplit=1)[0] if isinstance(address, str) else ""
@@ -181,7 +180,7 @@ def fits(resource: Mapping[str, Any], element: ElementType, prefixes: Sequence[s
     It is a resource, and has no field that only other types have.
 
     >>> [one.name for one in element_types() if fits({"identifiers": [], "title": "March"}, one, PREFIXES)]
-    ['event', 'event_campaign', 'petition']
+    ['event', 'event_campaign', 'petition', 'form', 'fundraising_page', 'advocacy_campaign', 'survey']
     """
     if not resource.keys() & {*RESOURCE_KEYS}:
         return False

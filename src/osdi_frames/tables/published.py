@@ -19,6 +19,9 @@ from osdi_frames.tables.resource import (
 )
 from osdi_frames.tables.schema import FREE_TEXT, Column
 
+#: What forms, and what is like them, ask for.
+CALL_TO_ACTION = column("call_to_action", "Text that asks people to act.", privacy=FREE_TEXT)
+
 
 def titled(whose: str, *columns: Column) -> tuple[Column, ...]:
     """Declare the columns of all of them; those of one alone come in between."""

@@ -69,7 +69,7 @@ def own(whose: str, created: str = "it was created", *, privacy: Privacy = PLAIN
 
     The ids of a person, and of what one person did, lead to that person: `privacy` is theirs.
     """
-    name, meaning = f"{whose.replace(' ', '_')}_id", f"Identifier of the {whose} in the service."
+    name, meaning = f"{whose.replace(' ', '_')}_id", f"The service's identifier of the {whose}."
     return (
         column(name, meaning, "own(identifiers)", f"id({SELF})", privacy=privacy),
         column("identifiers", "All identifiers, as system:id.", kind="list<string>", privacy=privacy),

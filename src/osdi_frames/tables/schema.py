@@ -31,7 +31,7 @@ from osdi_frames.quoting import quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Type = Literal["string", "bool", "int64", "float64", "utc", "local", "list<string>", "json"]
+Type = Literal["string", "bool", "int64", "float64", "decimal", "utc", "local", "list<string>", "json"]
 Origin = Literal[
     "paths", "derived", "resolved", "element position", "entry position", "role", "key", "envelope", "source"
 ]
@@ -80,6 +80,8 @@ def arrow_type(kind: Type) -> pa.DataType:
         "bool": pa.bool_(),
         "int64": pa.int64(),
         "float64": pa.float64(),
+        # An amount of money: 15 digits, which a number of JSON can have exactly, too.
+        "decimal": pa.decimal128(15, 2),
         "utc": pa.timestamp("us", "UTC"),
         "local": pa.timestamp("us"),  # the wall clock at the place of the event
         "list<string>": pa.list_(pa.string()),
@@ -213,7 +215,9 @@ class ElementType:
     collection: str  # its key under ``_embedded`` of a page (interface 2.6), with ``<p>`` as in paths
     identities: Identities  # what one row per element means, in columns of its main table
     type_key: str | None = None  # its key in an element of a webhook delivery (interface 6)
+    spellings: tuple[str, ...] = ()  # other keys of it there, with ``<p>`` as in paths
     messages: Identities = ()  # what one row per webhook message means, where deliveries carry it
+    parent: ElementType | None = None  # the type in whose lists it is, if it has none of its own
     month: str | None = None  # the column of which ``partition_by="month"`` takes the month
     keys: tuple[str, ...] = ()  # an object with one of these, which no other resource has, is a single one
     evidence: tuple[
@@ -234,6 +238,22 @@ class ElementType:
         """
         keys = (self.collection, *self.alternatives)
         return (*spelled(keys, prefixes), *(key.partition(":")[2] for key in keys))
+
+    @property
+    def plural(self) -> str:
+        """The name of its collection, and of its main table.
+
+        >>> ElementType("outreach", "osdi:outreaches", ()).plural
+        'outreaches'
+        """
+        return self.collection.partition(":")[2]
+
+    def type_keys(self, prefixes: Sequence[str]) -> tuple[str, ...]:
+        """Return each of its keys in an element of a delivery.
+
+        The first is the one by which queries read it.
+        """
+        return (*([self.type_key] if self.type_key else []), *spelled(self.spellings, prefixes))
 
     def ignores(self, key: str) -> bool:
         """Return whether a key is known, not read."""

@@ -7,14 +7,16 @@ from functools import partial
 
 from osdi_frames.tables.act import act_table, act_type, entries_of
 from osdi_frames.tables.people import EMAIL, PHONE
+from osdi_frames.tables.petitions import PETITION
 from osdi_frames.tables.resource import IDENTIFIER, LOCATION, POSITION, SYSTEM, column, placed
 from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, pseudonym
 
-SIGNATURE = act_type("signature", "petition")
+SIGNATURE = act_type("signature", PETITION)
 SIGNATURES = act_table(
     SIGNATURE,
+    PETITION,
     "One row per petition signature (interface 2.7).",
-    ("petition", "Petition that was signed.", "it was signed"),
+    ("Petition that was signed.", "it was signed"),
     column("comments", "Comment left when signing.", privacy=IDENTIFYING),
 )
 
