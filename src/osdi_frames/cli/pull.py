@@ -21,7 +21,7 @@ from osdi_frames.quoting import located
     "collections",
     multiple=True,
     type=click.Choice(NAMES),
-    help="Read this, too (signatures: with their petitions); repeat it for several.",
+    help="Read this, too, with what it belongs to (signatures: petitions); repeat it for several.",
 )
 @click.option(
     "--campaign",

@@ -216,16 +216,19 @@ class Client:
             A folder, made where there is none; `ArchiveLocked` while another pull is writing into it.
         collections
             What to read: ``"events"``, ``"event_campaigns"``, ``"petitions"``, ``"signatures"`` (of each petition),
-            ``"attendances"`` (of each event), ``"people"``, or `UnknownValue`. Events that only their campaign
-            lists are events, too.
+            ``"attendances"`` (of each event), ``"forms"``, ``"submissions"`` (of each), ``"fundraising_pages"``,
+            ``"donations"``, ``"advocacy_campaigns"``, ``"outreaches"`` (of each), ``"surveys"``, ``"responses"``
+            (to each), ``"people"``, ``"tags"``, ``"taggings"`` (of each), or `UnknownValue`. Events that only their
+            campaign lists are events, too.
         campaigns
             Ids of event campaigns: their events alone are read. None for all events, with those that only a
             campaign lists; an empty list for those that the service's list of events has.
         since
             Only what was modified since: a time (UTC unless it has a zone), or ``"last"`` for ten minutes before the
-            newest modified_date of the last pull in which the collection was complete; without one, all. Signatures
-            and attendances are then asked for of petitions and events that changed: the manifest says what that misses,
-            and where fewer records remain than earlier pulls have (`fewer_records`). None reads everything, and shows
+            newest modified_date of the last pull in which the collection was complete; without one, all. Signatures,
+            attendances and the like are then asked for of petitions, events and others that changed: the manifest says
+            what that misses, and where fewer records remain than earlier pulls have (`fewer_records`). Tags and
+            taggings are always read whole: the service has no filter for them. None reads everything, and shows
             which are gone.
         resume
             False begins anew although the last pull is not complete.

@@ -49,7 +49,7 @@ class Resource:
     """A collection, or one list for each parent.
 
     `path` is below the service root; ``{}`` stands for the id of the parent. Of what `ignores_since`, an incremental
-    pull lists all: its own records do not change when what they lead to does.
+    pull lists all: there is no filter for it, or its own records do not change when what they lead to does.
     """
 
     name: str
@@ -75,7 +75,18 @@ RESOURCES: dict[str, Resource] = {
         Resource(
             "attendances", "events/{}/attendances", ("events", "campaign_events"), "events/{}/attendance"
         ),
+        Resource("forms", "forms"),
+        Resource("submissions", "forms/{}/submissions", ("forms",)),
+        Resource("fundraising_pages", "fundraising_pages"),
+        Resource("donations", "donations"),
+        Resource("advocacy_campaigns", "advocacy_campaigns"),
+        Resource("outreaches", "advocacy_campaigns/{}/outreaches", ("advocacy_campaigns",)),
+        Resource("surveys", "surveys"),
+        Resource("responses", "surveys/{}/responses", ("surveys",)),
         Resource("people", "people"),
+        # The service has no filter for these two.
+        Resource("tags", "tags", ignores_since=True),
+        Resource("taggings", "tags/{}/taggings", ("tags",), ignores_since=True),
     )
 }
 
