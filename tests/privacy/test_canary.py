@@ -121,9 +121,45 @@ PULLED = {
     "platform:petition_id": "p",
 }
 DELIVERED = [{"osdi:signature": ACTION, "idempotency_key": "k1"}]
+#: The other acts: what is done by form, on a fundraising page, in an advocacy campaign, in a survey.
+OTHERS = {
+    "osdi:attendance": ACTION,
+    "osdi:submission": ACTION,
+    "osdi:donation": ACTION
+    | {
+        "amount": "12.50",
+        "recipients": [{"display_name": "River", "amount": "12.50"}],
+        "payment": {"reference_number": f"of {EMAIL}"},
+    },
+    "osdi:outreach": ACTION
+    | {
+        "subject": f"{COMMENT}, {GIVEN}",
+        "message": f"I live at {STREET}",
+        "targets": [{"title": "Mayor", "given_name": GIVEN, "family_name": FAMILY}],
+    },
+    "platform:response": ACTION,
+}
+TAGGING = {
+    "identifiers": [f"platform:{SIGNATURE_ID}"],
+    "_links": {
+        "self": {"href": f"https://a.example/api/v2/tags/t/taggings/{SIGNATURE_ID}"},
+        "osdi:person": PERSON_LINK,
+        "osdi:tag": {"href": "https://a.example/api/v2/tags/t"},
+    },
+}
+_CREATED = {
+    "title": "River",
+    "_embedded": {"osdi:creator": RESOURCE},
+    "_links": {"osdi:creator": PERSON_LINK},
+}
 DOCUMENTS = [
     DELIVERED,
-    [{"osdi:attendance": ACTION, "idempotency_key": "k2"}],
+    *([{name: act, "idempotency_key": name}] for name, act in OTHERS.items()),
+    {"_embedded": {"osdi:taggings": [TAGGING]}},
+    *(
+        {"_embedded": {key: [_CREATED | {"identifiers": ["platform:f"]}]}}
+        for key in ("osdi:forms", "osdi:fundraising_pages", "osdi:advocacy_campaigns", "platform:surveys")
+    ),
     {"_embedded": {"osdi:people": [RESOURCE]}},
     {"_embedded": {"osdi:petitions": [PETITION]}},
     {"_embedded": {"osdi:signatures": [PULLED]}},

@@ -321,6 +321,79 @@ def event_campaign(prefix: str = "platform") -> Schema:
     return closed(fields, optional=(*OPTIONAL, *host, f"{prefix}:sponsor"))
 
 
+def _called(prefix: str, acts: str, links: tuple[str, ...], own: dict[str, Schema]) -> Schema:
+    """Describe what people act on as they do on forms; it embeds its creator."""
+    fields = {
+        **TITLED,
+        "call_to_action": TEXT,
+        **own,
+        f"total_{acts}": COUNT,
+        f"{prefix}:hidden": BOOLEAN,
+        f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
+        "_links": linked(prefix, *links, "osdi:creator", f"{prefix}:embed"),
+        "_embedded": closed({"osdi:creator": person(prefix, alone=False)}),
+    }
+    return closed(fields, optional=(*OPTIONAL, "call_to_action", "targets", f"{prefix}:sponsor"))
+
+
+def form(prefix: str = "platform") -> Schema:
+    """Describe a form."""
+    links = "osdi:submissions", "osdi:record_submission_helper"
+    return _called(prefix, "submissions", links, {})
+
+
+def fundraising_page(prefix: str = "platform") -> Schema:
+    """Describe a fundraising page: its total is a number."""
+    links = "osdi:donations", "osdi:record_donation_helper"
+    return _called(prefix, "donations", links, {"total_amount": FLOAT, "currency": TEXT})
+
+
+def advocacy_campaign(prefix: str = "platform") -> Schema:
+    """Describe an advocacy campaign: its targets are a text."""
+    links = "osdi:outreaches", "osdi:record_outreach_helper"
+    return _called(prefix, "outreaches", links, {"type": {"enum": ["email", "phone"]}, "targets": TEXT})
+
+
+def survey(prefix: str = "platform") -> Schema:
+    """Describe a survey."""
+    return _called(prefix, "responses", (f"{prefix}:responses", f"{prefix}:record_response_helper"), {})
+
+
+AMOUNT: Schema = {"type": "string", "pattern": r"^[0-9]+\.[0-9]{2}$"}
+
+#: The fields of acts of their own.
+OF_ACTS: dict[str, dict[str, Schema]] = {
+    "submission": {},
+    "donation": {
+        "amount": AMOUNT,
+        "currency": TEXT,
+        "recipients": array(closed({"display_name": TEXT, "amount": AMOUNT})),
+        "payment": closed({"method": TEXT, "reference_number": TEXT, "authorization_stored": BOOLEAN}),
+        "<p>:recurrence": closed({"recurring": BOOLEAN, "period": TEXT}, optional=("period",)),
+    },
+    "outreach": {
+        "type": {"enum": ["email", "phone"]},
+        "subject": TEXT,
+        "message": TEXT,
+        "targets": array(closed({"title": TEXT, "given_name": TEXT}, optional=("given_name",))),
+    },
+    "response": {},
+}
+
+
+def act_of_form(name: str, parent: str, prefix: str = "platform") -> Schema:
+    """Describe an act as the API answers it: the person is linked, never embedded."""
+    fields = {
+        **MADE,
+        **{key.replace("<p>", prefix): schema for key, schema in OF_ACTS[name].items()},
+        f"{prefix}:person_id": TEXT,
+        f"{prefix}:{parent}_id": TEXT,
+        f"{prefix}:referrer_data": REFERRER_DATA,
+        "_links": linked(prefix, "osdi:person", f"{'platform' if parent == 'survey' else 'osdi'}:{parent}"),
+    }
+    return closed(fields)
+
+
 def tag(prefix: str = "platform") -> Schema:
     """Describe a tag."""
     return closed({**MADE, "name": TEXT, "_links": linked(prefix, "osdi:taggings")})
@@ -345,17 +418,25 @@ def delivery(prefix: str = "platform") -> Schema:
     hashes = {
         "osdi:signature": action(prefix, "osdi:petition", {"comments": TEXT}),
         "osdi:attendance": action(prefix, "osdi:event", {"status": TEXT}),
+        "osdi:submission": action(prefix, "osdi:form", {}),
+        "osdi:donation": action(
+            prefix,
+            "osdi:fundraising_page",
+            {key.replace("<p>", prefix): schema for key, schema in OF_ACTS["donation"].items()},
+        ),
+        "osdi:outreach": action(prefix, "osdi:advocacy_campaign", OF_ACTS["outreach"]),
+        f"{prefix}:response": action(prefix, f"{prefix}:survey", {}),
     }
     siblings = {
         f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
         "idempotency_key": {"type": "string", "minLength": 1},
     }
-    element = {
-        "if": {"required": ["osdi:attendance"]},
-        "then": closed({"osdi:attendance": hashes["osdi:attendance"], **siblings}),
-        "else": closed({"osdi:signature": hashes["osdi:signature"], **siblings}),
-    }
-    return {"type": "array", "items": element, "minItems": 1}
+    of_types = [
+        {"if": {"required": [name]}, "then": closed({name: hashed, **siblings})}
+        for name, hashed in hashes.items()
+    ]
+    one_of = {"anyOf": [{"required": [name]} for name in hashes]}
+    return {"type": "array", "items": {"allOf": [*of_types, one_of]}, "minItems": 1}
 
 
 ERROR = closed({"error": {"type": "string", "minLength": 1}})

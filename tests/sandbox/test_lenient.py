@@ -180,9 +180,12 @@ def test_any_json_is_answered_as_the_tables_say_or_refused(v2, event, signature,
 # resources that the contract's service makes in its own pages only
 
 
-@pytest.mark.parametrize("kind", ["petition", "event_campaign"])
+@pytest.mark.parametrize(
+    "kind",
+    ["petition", "event_campaign", "form", "fundraising_page", "advocacy_campaign", "survey"],
+)
 @pytest.mark.parametrize("version", ["v2", "v1"])
-def test_petitions_and_campaigns_are_made_and_changed(clients, kind, version):
+def test_what_organizers_publish_is_made_and_changed(clients, kind, version):
     client = clients["lenient", version]
     name = "origin_system" if version == "v2" else "originating_system"
     made = client.post(

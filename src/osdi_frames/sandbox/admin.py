@@ -16,6 +16,7 @@ from osdi_frames.quoting import cut
 from osdi_frames.sandbox.accounts import ROLES, Account
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
+from osdi_frames.sandbox.resource_kinds import ACTED_ON, RESOURCE_KINDS
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service, found_or_refused, list_name
 from osdi_frames.sandbox.shapes import REFERRER_DATA
@@ -105,7 +106,7 @@ def add_group(service: Service, call: Call) -> Any:
 
 
 def add_titled(kind: str, service: Service, call: Call) -> Any:
-    """Make a campaign or a petition of an `account`."""
+    """Make what organizers publish, as a petition, of an `account`."""
     made = service.add_titled(kind, _account(service, call), call.body, call.site, by="ui")
     return json.loads(service.text(made, call.site)) | {"id": made.resource_id}
 
@@ -125,7 +126,7 @@ def add_events(service: Service, call: Call) -> Any:
 def record_act(kind: str, parent: str, service: Service, call: Call) -> Any:
     """Record an act in the service's own pages.
 
-    `petition` or `event`, `person`; `source` and the like.
+    `petition`, `event` or what else it is about, `person`; `source` and the like; the act's own fields.
     """
     acted_on = service.resource(parent, call.field(parent))
     referrer_data = {key: call.body[key] for key in REFERRER_DATA if key in call.body}
@@ -147,7 +148,8 @@ def upload(service: Service, call: Call) -> Any:
 def add_webhook(service: Service, call: Call) -> Any:
     """Register a receiver of webhooks at `url`.
 
-    Its trigger: `petition` or `event` (an id; all when left out), `account`, `uploads`.
+    Its trigger: `petition`, `event`, `form`, `fundraising_page`, `advocacy_campaign` or `survey` (an id; all when left
+    out), `account`, `uploads`.
     """
     url = call.field("url")
     try:
@@ -160,7 +162,7 @@ def add_webhook(service: Service, call: Call) -> Any:
     if not deliverable(url, service.webhook_hosts):
         allowing = f"--allow-webhook-hosts {cut(parts.hostname or '')} allows it"
         raise RequestRefused(400, f"url must lead to this machine; {allowing}")
-    trigger = {name: call.field(name, needed=False) for name in ("petition", "event", "account")}
+    trigger = {name: call.field(name, needed=False) for name in (*ACTED_ON, "account")}
     for kind, named in trigger.items():
         if named:
             service.account(named) if kind == "account" else service.resource(kind, named)
@@ -230,6 +232,19 @@ _RESOURCES: Mapping[str, tuple[str, Handler]] = {
     "events": ("event", add_events),
     "signatures": ("signature", partial(record_act, "signature", "petition")),
     "attendances": ("attendance", partial(record_act, "attendance", "event")),
+    **{
+        RESOURCE_KINDS[name].at("v2"): (name, partial(add_titled, name))
+        for name in ("form", "fundraising_page", "advocacy_campaign", "survey")
+    },
+    **{
+        RESOURCE_KINDS[name].at("v2"): (name, partial(record_act, name, of))
+        for name, of in (
+            ("submission", "form"),
+            ("donation", "fundraising_page"),
+            ("outreach", "advocacy_campaign"),
+            ("response", "survey"),
+        )
+    },
 }
 
 

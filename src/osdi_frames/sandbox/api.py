@@ -15,7 +15,7 @@ from osdi_frames.quoting import quoted
 from osdi_frames.sandbox.accounts import NOBODY, Account
 from osdi_frames.sandbox.faults import Injection, alter_page
 from osdi_frames.sandbox.filters import parse_filter
-from osdi_frames.sandbox.resource_kinds import RESOURCE_KINDS, ResourceKind
+from osdi_frames.sandbox.resource_kinds import PUBLISHED, RESOURCE_KINDS, ResourceKind
 from osdi_frames.sandbox.resources import Fields, Resource
 from osdi_frames.sandbox.service import Service, list_name
 from osdi_frames.sandbox.shapes import Shape, conform
@@ -155,8 +155,8 @@ def create(kind: ResourceKind, service: Service, call: Call) -> Resource:
     match kind.name:
         case "event":
             return service.create_event(call.account, body, site, by=site.version, campaign=owner)
-        case "event_campaign" | "petition":
-            return service.add_titled(kind.name, call.account, body, site, by=site.version)
+        case name if name in PUBLISHED:
+            return service.add_titled(name, call.account, body, site, by=site.version)
         case "person":
             return service.sign_up(call.account, body, site)
         case "tag":
@@ -197,7 +197,8 @@ def addresses(version: str, *, lenient: bool) -> dict[str, dict[str, Handler]]:
         for path in kind.addresses(version):
             here = f"{path}/{{{kind.name}_id}}"
             found[path], found[here] = {"GET": partial(collection, kind)}, {"GET": show}
-            if "POST" in methods and "{person_id}" not in path:
+            # People act on something: the list of all donations takes none.
+            if "POST" in methods and "{person_id}" not in path and not (kind.is_act and "{" not in path):
                 found[path]["POST"] = partial(create, kind)
             found[here] |= {method: _METHODS[method] for method in methods if method in _METHODS}
             if "<p>:embed" in kind.links:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from osdi_frames.sandbox.shapes import PERSON, REFERRER_DATA
+from osdi_frames.sandbox.shapes import PERSON, REFERRER_DATA, amount
 from osdi_frames.sandbox.site import Site
 from osdi_frames.tables.fields import ALL, DATES, EVENT, UI, VERSIONS, Field, same
 
@@ -32,6 +32,9 @@ _PUBLISHED = (
     same("<p>:hidden", bool, UI, default=False),
     same("<p>:sponsor", dict),
 )
+_CALLING = (*_PUBLISHED, same("call_to_action", str, ALL))
+_CURRENCY = same("currency", str, ALL, default="USD")
+_OUTREACH_TYPE = same("type", ("email", "phone"), ALL, default="email")
 
 
 def _acted(parent_id: str) -> tuple[Field, ...]:
@@ -43,10 +46,18 @@ def _acted(parent_id: str) -> tuple[Field, ...]:
 # Where a link leads, if not to what stands under the resource itself under the link's own name.
 _PATHS = {
     **dict.fromkeys(("osdi:creator", "osdi:organizer", "osdi:person"), "people/{person_id}"),
-    **{f"osdi:{parent}": f"{parent}s/{{parent}}" for parent in ("event", "petition", "tag")},
+    **{
+        f"osdi:{parent}": f"{parent}s/{{parent}}"
+        for parent in ("event", "petition", "form", "fundraising_page", "advocacy_campaign", "tag")
+    },
     "<p>:event_campaign": "event_campaigns/{parent}",
+    "<p>:survey": "surveys/{parent}",
     "osdi:record_attendance_helper": "{self}/attendances",
     "osdi:record_signature_helper": "{self}/signatures",
+    "osdi:record_submission_helper": "{self}/submissions",
+    "osdi:record_donation_helper": "{self}/donations",
+    "osdi:record_outreach_helper": "{self}/outreaches",
+    "<p>:record_response_helper": "{self}/responses",
 }
 
 
@@ -58,7 +69,8 @@ class ResourceKind:
     None is the base address. `methods` are offered besides GET, `lenient_methods` by ``--lenient`` only: POST at its
     collections, but those under a person, PUT and DELETE of one. `filters` are the names that `filter` takes; a link
     that one version lacks names the other. `counted` are the fields that count it: of the kind of its parent, of that
-    one's parent, and so on. `embeds` are the keys under which a version embeds the person who made it.
+    one's parent, and so on; `inherits` are the fields that it has from its parent. Of what is not `repeatable` there is
+    one for a person and a parent. `embeds` are the keys under which a version embeds the person who made it.
     """
 
     name: str
@@ -72,6 +84,8 @@ class ResourceKind:
     links: tuple[str, ...] = ()
     counted: tuple[tuple[str, str], ...] = ()
     embeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    inherits: tuple[str, ...] = ()
+    repeatable: bool = False
     prefix: str = "osdi"
     totals: bool = True
 
@@ -86,6 +100,11 @@ class ResourceKind:
         """
         rows, links = (site.prefixed(f"{self.prefix}:{self.at(version)}") for version in (site.version, "v1"))
         return rows, links
+
+    @property
+    def is_act(self) -> bool:
+        """Whether it is what a person does to its parent."""
+        return "person" in self.under and self.name != "tagging"
 
     def filters_of(self, site: Site) -> dict[str, str]:
         """Return its filters by their names in a version."""
@@ -186,19 +205,129 @@ RESOURCE_KINDS = {
             fields=(*_MADE, same("item_type", str, default="osdi:person")),
             links=("osdi:tag", "osdi:person"),
         ),
+        ResourceKind(
+            "form",
+            lenient_methods=_EDITABLE,
+            fields=(*_CALLING, same("total_submissions", int, default=0)),
+            filters=_TITLED,
+            links=("osdi:submissions", "osdi:record_submission_helper", "osdi:creator", "<p>:embed"),
+            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
+        ),
+        ResourceKind(
+            "submission",
+            under=("form", "person"),
+            methods=_EDITABLE,
+            fields=(*_MADE, *_acted("<p>:form_id")),
+            filters=_DATED,
+            links=("osdi:form", "osdi:person"),
+            counted=(("form", "total_submissions"),),
+        ),
+        ResourceKind(
+            "fundraising_page",
+            lenient_methods=_EDITABLE,
+            fields=(
+                *(*_CALLING, _CURRENCY, same("total_donations", int, default=0)),
+                same("total_amount", float, default=0.0),
+            ),
+            filters=_TITLED,
+            links=("osdi:donations", "osdi:record_donation_helper", "osdi:creator", "<p>:embed"),
+            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
+        ),
+        ResourceKind(
+            "donation",
+            under=(None, "fundraising_page", "person"),
+            methods=_EDITABLE,
+            fields=(
+                *_MADE,
+                same("amount", str),
+                replace(_CURRENCY, set_by=()),
+                same("recipients", [{"display_name": str, "amount": amount}], ALL, required=True),
+                same("payment", dict),
+                same(
+                    "<p>:recurrence",
+                    {"recurring": bool, "period": str},
+                    ALL,
+                    default={"recurring": False},
+                ),
+                *_acted("<p>:fundraising_page_id"),
+            ),
+            filters=_DATED,
+            links=("osdi:fundraising_page", "osdi:person"),
+            counted=(("fundraising_page", "total_donations"),),
+            inherits=("currency",),
+            repeatable=True,
+        ),
+        ResourceKind(
+            "advocacy_campaign",
+            lenient_methods=_EDITABLE,
+            fields=(
+                *(*_CALLING, _OUTREACH_TYPE, same("targets", str, ALL)),
+                same("total_outreaches", int, default=0),
+            ),
+            filters=_TITLED,
+            links=("osdi:outreaches", "osdi:record_outreach_helper", "osdi:creator", "<p>:embed"),
+            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
+        ),
+        ResourceKind(
+            "outreach",
+            "outreaches",
+            under=("advocacy_campaign", "person"),
+            methods=_EDITABLE,
+            fields=(
+                *(*_MADE, replace(_OUTREACH_TYPE, set_by=())),
+                *(same(name, str, ALL) for name in ("subject", "message")),
+                same("duration", float, ALL),
+                same(
+                    "targets",
+                    [dict.fromkeys(("title", "given_name", "family_name", "ocdid"), str)],
+                    ALL,
+                ),
+                *_acted("<p>:advocacy_campaign_id"),
+            ),
+            filters=_DATED,
+            links=("osdi:advocacy_campaign", "osdi:person"),
+            counted=(("advocacy_campaign", "total_outreaches"),),
+            inherits=("type",),
+            repeatable=True,
+        ),
+        ResourceKind(
+            "survey",
+            lenient_methods=_EDITABLE,
+            fields=(*_CALLING, same("total_responses", int, default=0)),
+            filters=_TITLED,
+            links=("<p>:responses", "<p>:record_response_helper", "osdi:creator", "<p>:embed"),
+            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
+            prefix="<p>",
+        ),
+        ResourceKind(
+            "response",
+            under=("survey", "person"),
+            methods=_EDITABLE,
+            fields=(*_MADE, *_acted("<p>:survey_id")),
+            filters=_DATED,
+            links=("<p>:survey", "osdi:person"),
+            counted=(("survey", "total_responses"),),
+            prefix="<p>",
+        ),
         # those of which nothing is kept
-        *(ResourceKind(name, filters=_TITLED) for name in ("form", "fundraising_page", "advocacy_campaign")),
-        *(ResourceKind(name, filters=_TITLED, prefix="<p>") for name in ("campaign", "survey")),
+        ResourceKind("campaign", filters=_TITLED, prefix="<p>"),
         *(ResourceKind(name) for name in ("message", "list", "wrapper", "unique_id_list")),
         ResourceKind("query", "queries"),
         ResourceKind("item", under=("list",)),
-        ResourceKind("submission", under=("form", "person"), filters=_DATED),
-        ResourceKind("donation", under=(None, "fundraising_page", "person"), filters=_DATED),
-        ResourceKind("outreach", "outreaches", under=("advocacy_campaign", "person"), filters=_DATED),
-        ResourceKind("response", under=("survey", "person"), filters=_DATED, prefix="<p>"),
         ResourceKind("question_answer", under=("person",)),
     )
 }
+
+
+#: The kinds on which people act, and what organizers publish besides events.
+ACTED_ON = tuple(
+    owner
+    for kind in RESOURCE_KINDS.values()
+    if kind.is_act
+    for owner in kind.under
+    if owner not in (None, "person")
+)
+PUBLISHED = ("event_campaign", *(name for name in ACTED_ON if name != "event"))
 
 
 @cache

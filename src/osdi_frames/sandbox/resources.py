@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from osdi_frames.errors import RequestRefused
@@ -17,6 +18,8 @@ from osdi_frames.sandbox.shapes import conform
 from osdi_frames.sandbox.site import Site
 
 Fields = dict[str, Any]
+
+_PAYMENT = {"method": "Credit Card", "authorization_stored": False}
 
 # What a sponsor's title and url are called in events (interface 2.4, 9); in all else they are called that.
 SPONSOR = {"v2": ("title", "browser_url"), "v1": ("summary", "url")}
@@ -54,12 +57,20 @@ class Resource:
         above = f"{RESOURCE_KINDS[owner].at(site.version)}/{self.parent}/" if owner else ""
         return f"{above}{self.declared.at(site.version)}/{self.resource_id}"
 
+    @property
+    def amount(self) -> Decimal:
+        """Return the sum of a donation's recipients."""
+        amounts = (Decimal(entry.get("amount", 0)) for entry in self.fields.get("recipients", ()))
+        return sum(amounts, Decimal("0.00"))
+
     def changed(self, fields: Mapping[str, Any]) -> Resource:
         """Return the resource with these fields.
 
-        Identifiers are added, never removed (interface 4, rule 3).
+        Identifiers are added, never removed (interface 4, rule 3); so are recipients of donations.
         """
         merged = {**self.fields, **fields}
+        if "recipients" in fields:
+            merged["recipients"] = [*self.fields.get("recipients", ()), *fields["recipients"]]
         if "identifiers" in merged:
             both = (*self.fields.get("identifiers", ()), *merged["identifiers"])
             merged["identifiers"] = list(dict.fromkeys(both))
@@ -73,6 +84,11 @@ class Resource:
         shown = self.fields | {"created_date": self.created_date, "modified_date": self.modified_date}
         shown |= {"parent": self.parent, "person_id": self.person_id}
         shown["identifiers"] = [own, *self.fields.get("identifiers", ())]
+        if self.kind == "donation":  # the amount and the payment are the service's
+            shown["amount"], shown["payment"] = (
+                str(self.amount),
+                _PAYMENT | {"reference_number": self.resource_id},
+            )
         return shown | {"location": shown["geocoded"]} if "geocoded" in shown else shown
 
 
@@ -87,7 +103,8 @@ def entered_fields(kind: str, body: Mapping[str, object], site: Site, *by: str, 
         name = None if set(by).isdisjoint(field.set_by) else site.field(field)
         if name and name in body:
             value = conform(body[name], field.kind, lenient=lenient)
-            if value is not None and (not field.required or value.strip()):  # what is required is text
+            given = value.strip() if isinstance(value, str) else value
+            if value is not None and (given or not field.required):
                 entered[field.name] = value
     location = entered.get("location", {})
     if site.version == "v1" and not location.get("postal_code", "").strip():  # there it is required

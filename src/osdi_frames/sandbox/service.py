@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -114,7 +115,8 @@ class Service:
             parent = self.store.find(counting, resource_id=above.parent) if above.parent else None
             if parent is None:
                 break
-            above = self._save(parent, parent.changed({name: parent.fields.get(name, 0) + change}))
+            counts = {name: parent.fields.get(name, 0) + change}
+            above = self._save(parent, parent.changed(counts | _donated(parent, change * resource.amount)))
 
     def delete(self, resource: Resource) -> None:
         """Delete a resource and what stands under it.
@@ -145,7 +147,11 @@ class Service:
         What is not editable or not valid is ignored (interface 4, rule 1; 7.3).
         """
         entered = self._enter(known.kind, body, site, site.version, "put")
-        return self._save(known, self._merged(known, entered, site))
+        changed = self._save(known, self._merged(known, entered, site))
+        if more := changed.amount - known.amount:
+            page = self.resource("fundraising_page", str(changed.parent))
+            self._save(page, page.changed(_donated(page, more)))
+        return changed
 
     def _enter(self, kind: str, body: Body, site: Site, *by: str) -> Fields:
         return entered_fields(kind, body, site, *by, lenient=self.lenient)
@@ -282,7 +288,7 @@ class Service:
             if tag := self.store.entry("tag", f"{account_id} {name}"):
                 self.store.remove("tagging", parent=tag, person_id=person.resource_id)
 
-    # events, campaigns, petitions
+    # events, campaigns, petitions, forms and the like
 
     def create_event(
         self,
@@ -321,7 +327,7 @@ class Service:
         return events | set(filter(None, (self.store.entry("identifier", name) for name in others)))
 
     def add_titled(self, kind: str, account: Account, body: Body, site: Site, *, by: str) -> Resource:
-        """Make a campaign or a petition."""
+        """Make what organizers publish: a campaign, a petition, a form and the like."""
         origin = {} if by == "ui" else {"origin_system": account.title}
         entered = origin | self._enter(kind, body, site, by)
         check_required(kind, entered, site)
@@ -342,22 +348,24 @@ class Service:
     # what people do
 
     def act(self, kind: str, parent: Resource, body: Body, site: Site, *, by: str = "api") -> Resource:
-        """Record an attendance or a signature.
+        """Record an attendance, a signature or another act.
 
-        There is one for a person and a parent: a repeat replaces what was entered. An event that has as many RSVPs as
-        its capacity takes no new one. `by` is ``api``, ``page`` for what an activist does in the service's own pages,
-        or ``upload``. An RSVP over the API is sent to no webhook.
+        There is one for a person and a parent, but any number of donations and outreaches: a repeat replaces what was
+        entered. An event that has as many RSVPs as its capacity takes no new one. `by` is ``api``, ``page`` for what
+        an activist does in the service's own pages, or ``upload``. An RSVP over the API is sent to no webhook.
         """
         own_name = site.prefixed("<p>:referrer_data")
         if body.get(own_name) is None:
             body = {**body, own_name: body.get("referrer_data")}
-        entered = self._enter(kind, body, site, site.version)
+        entered, declared = self._enter(kind, body, site, site.version), RESOURCE_KINDS[kind]
+        check_required(kind, entered, site)
         accounts = [self.account(str(parent.account)), *self._referring(entered)]
         person, owner = self.acting_person(body, site), accounts[0].account_id
         unknown = _UNKNOWN if by == "api" else dict.fromkeys(_UNKNOWN, "none")
         kept = {**entered, "referrer_data": {**unknown, **entered.get("referrer_data", {})}}
         ids = {"parent": parent.resource_id, "person_id": person.resource_id}
-        known = self.store.find(kind, **ids)
+        kept |= {name: parent.fields[name] for name in declared.inherits if name in parent.fields}
+        known = None if declared.repeatable else self.store.find(kind, **ids)
         if known is None:
             _check_capacity(parent)
             made = self.add(kind, owner, kept, site, **ids)
@@ -368,7 +376,7 @@ class Service:
         if parent.creator_named:
             self._add_to_list(f"person:{parent.person_id}", person)
         self._tag(owner, person, body, site)
-        if kind == "signature" or by != "api":
+        if kind != "attendance" or by != "api":
             sent = entered | conform(body, HELPER, lenient=self.lenient)
             act = Act(made, sent, person, accounts, by == "upload")
             outbox = Outbox(self.store, self.faults, self.new_id)
@@ -401,6 +409,11 @@ def _show(row: Row, person: Row | None, site: Site) -> Shown:
 
 def _sponsored(account: Account) -> Fields:
     return {"sponsor": account.sponsor} if account.roles is not None else {}
+
+
+def _donated(page: Resource, more: Decimal) -> Fields:
+    """Return the total of a fundraising page after donations; of anything else nothing."""
+    return {"total_amount": float(Decimal(str(page.fields.get("total_amount", 0))) + more)} if more else {}
 
 
 def _check_capacity(parent: Resource) -> None:

@@ -62,6 +62,17 @@ def identifier(value: object) -> str | None:
     return str(value) if system.strip() and name.strip() else None
 
 
+def amount(value: object) -> str | None:
+    """Keep an amount that is not negative, as text with two decimals.
+
+    >>> amount("12.5"), amount(7), amount("12.505"), amount("lots")
+    ('12.50', '7.00', None, None)
+    """
+    written = str(value) if type(value) in (str, int, float) else ""
+    match = re.fullmatch(r"([0-9]{1,13})(?:\.([0-9]{1,2}))?", written)
+    return f"{int(match[1])}.{match[2] or '':0<2}" if match else None
+
+
 def country(value: object) -> str | None:
     """Keep an ISO 3166-1 alpha-2 code, in capitals (interface 2.2)."""
     return value.upper() if isinstance(value, str) and re.fullmatch("[A-Za-z]{2}", value) else None

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox.accounts import Account
 from osdi_frames.sandbox.faults import Faults, Injection
+from osdi_frames.sandbox.resource_kinds import ACTED_ON
 from osdi_frames.sandbox.resources import Fields, Resource, links, represent
 from osdi_frames.sandbox.site import Site
 from osdi_frames.sandbox.store import Store
@@ -16,7 +17,7 @@ from osdi_frames.sandbox.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A signature or an attendance, as it was made.
+    """A signature, an attendance or another act, as it was made.
 
     `accounts` are its parent's and, after it, the one whose referrer code was used.
     """
@@ -29,7 +30,7 @@ class Act:
 
     def triggers(self, webhook: Mapping[str, Any]) -> bool:
         """Return whether a webhook is sent the act."""
-        parents = {webhook["petition"], webhook["event"]} - {None}
+        parents = {webhook.get(kind) for kind in ACTED_ON} - {None}
         accounts = {None, *(account.account_id for account in self.accounts)}
         of_parent = not parents or self.recorded.parent in parents
         return of_parent and webhook["account"] in accounts and (webhook["uploads"] or not self.uploaded)
@@ -51,7 +52,8 @@ class Act:
         shown["person"] = dates | self.entered.get("person", {})
         # only a group's code changes where an act originated (interface 2.4)
         sponsor = self.accounts[0] if self.accounts[-1].roles is None else self.accounts[-1]
-        return _element(f"osdi:{self.recorded.kind}", shown, site, sponsor, message_id)
+        name = site.prefixed(f"{self.recorded.declared.prefix}:{self.recorded.kind}")
+        return _element(name, shown, site, sponsor, message_id)
 
 
 def sample_element(site: Site, sponsor: Account) -> Fields:
