@@ -259,7 +259,7 @@ class Archive(Reader):
         columns:
 
         person_id, date, action, subject_id, title, source, referrer, website, location_country, location_region,
-        number, is_first, is_new, excluded.
+        amount, currency, number, is_first, is_new, excluded.
 
         `number` counts the acts of a person that have a date and are not excluded, from 1; what `where` leaves out is
         counted, too, so `is_first` is about the archive. `is_new` says of the first whether the person was created at

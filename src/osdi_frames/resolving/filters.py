@@ -22,7 +22,7 @@ from osdi_frames.errors import InvalidArgument, UnknownValue, nearest, only_know
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables import element_types
-from osdi_frames.tables.action import ACTIONS
+from osdi_frames.tables.actions import ACTIONS
 from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.petitions import PETITION

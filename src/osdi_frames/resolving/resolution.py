@@ -20,7 +20,7 @@ from osdi_frames.resolving.versions import ENVELOPE, Rules
 from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared
-from osdi_frames.tables.action import ACTIONS, made_of
+from osdi_frames.tables.actions import ACTIONS, made_of
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
 from osdi_frames.tables.people import PEOPLE

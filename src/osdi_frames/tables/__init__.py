@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
 from osdi_frames.quoting import quoted
-from osdi_frames.tables.action import ACTIONS
+from osdi_frames.tables.actions import ACTIONS
 from osdi_frames.tables.advocacy_campaigns import ADVOCACY_CAMPAIGNS
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.donations import DONATION_TABLES

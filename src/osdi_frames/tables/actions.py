@@ -6,16 +6,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from osdi_frames.tables.act import REFERRER_DATA
+from osdi_frames.tables.advocacy_campaigns import ADVOCACY_CAMPAIGNS
 from osdi_frames.tables.attendances import ATTENDANCES
+from osdi_frames.tables.donations import DONATIONS
 from osdi_frames.tables.events import EVENTS
+from osdi_frames.tables.forms import FORMS
+from osdi_frames.tables.fundraising_pages import FUNDRAISING_PAGES
+from osdi_frames.tables.outreaches import OUTREACHES
 from osdi_frames.tables.people import PEOPLE, PERSON_ID
 from osdi_frames.tables.petitions import PETITIONS
 from osdi_frames.tables.resource import LOCATION
+from osdi_frames.tables.responses import RESPONSES
 from osdi_frames.tables.schema import FREE_TEXT, SENSITIVE, Column, ElementType, Privacy, Table, Type
 from osdi_frames.tables.signatures import SIGNATURES
+from osdi_frames.tables.submissions import SUBMISSIONS
+from osdi_frames.tables.surveys import SURVEYS
 
 REFERRED = ("source", "referrer", "website")
 PLACE = ("location_country", "location_region")
+MONEY = ("amount", "currency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,10 @@ ACTS = (
     Act("signed", SIGNATURES, PETITIONS),
     Act("rsvped", ATTENDANCES, EVENTS),
     Act("attended", ATTENDANCES, EVENTS, status="attended", at="start_date"),
+    Act("submitted", SUBMISSIONS, FORMS),
+    Act("donated", DONATIONS, FUNDRAISING_PAGES, own=(*REFERRED, *PLACE, *MONEY)),
+    Act("wrote", OUTREACHES, ADVOCACY_CAMPAIGNS),
+    Act("responded", RESPONSES, SURVEYS),
 )
 
 
@@ -94,6 +107,7 @@ ACTIONS = Table(
         _made("title", "Title of that.", privacy=FREE_TEXT),
         *_taken(REFERRER_DATA, *REFERRED),
         *_taken(LOCATION, *PLACE),
+        *_taken(DONATIONS.columns, *MONEY),
         _made("number", "Which of the person's acts that count, from 1.", "int64"),
         _made("is_first", "Whether it is the person's first.", "bool"),
         _made("is_new", "Whether the person was not known before.", "bool"),
