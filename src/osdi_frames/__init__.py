@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from osdi_frames.local_time import local_to_utc
     from osdi_frames.output.files import write_csv, write_excel
     from osdi_frames.privacy import pseudonymize
+    from osdi_frames.reports.change import compare
+    from osdi_frames.reports.conversion import attribution, funnel
+    from osdi_frames.reports.participation import engagement, hosts, repeats, retention
     from osdi_frames.shortcuts import (
         check,
         export,
@@ -42,6 +45,9 @@ _HOMES = {
     "archive": ("Archive", "open"),
     "local_time": ("local_to_utc",),
     "privacy": ("pseudonymize",),
+    "reports.change": ("compare",),
+    "reports.conversion": ("attribution", "funnel"),
+    "reports.participation": ("engagement", "hosts", "repeats", "retention"),
     "shortcuts": (
         "check",
         "export",

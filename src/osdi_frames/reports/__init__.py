@@ -24,9 +24,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from osdi_frames.reports.change import compare
+from osdi_frames.reports.conversion import attribution, funnel
 from osdi_frames.reports.declared import REPORTS, STANDARD, Report
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.making import function_of
+from osdi_frames.reports.participation import engagement, hosts, repeats, retention
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables.schema import NO_DATE, NONE
 
@@ -34,6 +37,7 @@ FUNCTIONS = {report.name: function_of(report) for report in REPORTS}
 globals().update(FUNCTIONS)
 
 __all__ = ["NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Period", "Report", "function_of", "suppress"]
+__all__ += ["attribution", "compare", "engagement", "funnel", "hosts", "repeats", "retention"]
 __all__ += FUNCTIONS  # noqa: PLE0605 (names)
 __test__ = FUNCTIONS  # where doctest finds their examples
 

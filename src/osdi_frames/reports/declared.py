@@ -37,7 +37,7 @@ class Subject:
 
 
 # A webhook leaves a missing source out; the service's REST API writes the literal `none`.
-_NO_SOURCE: Final = ("", "none")
+NO_SOURCE: Final = ("", "none")
 _NONE: Final = "What has no value is the row ``(none)``, so the counts sum to the total"
 _NONE_SOURCE: Final = f"{_NONE}, and so is the literal\n``none`` of the service's API"
 
@@ -89,7 +89,7 @@ ATTENDANCES: Final = Subject(
 ...     "status": "accepted",
 ...     "created_date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-06-02"], utc=True),
 ... })""",
-    _NO_SOURCE,
+    NO_SOURCE,
 )
 SIGNATURES: Final = Subject(
     "signatures",
@@ -110,7 +110,7 @@ SIGNATURES: Final = Subject(
 ...     "person_id": ["p1", "p1", "p2", None],
 ...     "created_date": pd.to_datetime(["2026-05-01", "2026-05-02", None, "2026-07-03"], utc=True),
 ... })""",
-    _NO_SOURCE,
+    NO_SOURCE,
 )
 
 

@@ -18,6 +18,9 @@ REASONS: Final = tuple(
 )
 #: The reasons that each element type has of its own; attendances have those of their events, too.
 _OWN: Final = {element.name: {rule.reason for rule in element.exclusions} for element in element_types()}
+#: One row of the table of acts of all kinds. Its other reasons are those of its event.
+ACT: Final = "act"
+_OWN[ACT] = set().union(*(reasons for name, reasons in _OWN.items() if name != "event"))
 
 
 def included(include: Iterable[str]) -> tuple[str, ...]:
@@ -49,6 +52,14 @@ def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, 
         return frame, {}
     found = reasons[out].astype("str").value_counts()
     return frame[~out], {reason: int(found[reason]) for reason in REASONS if reason in found}
+
+
+def counted_rows(frame: pd.DataFrame, include: Collection[str], noun: str) -> tuple[pd.DataFrame, str]:
+    """Return the rows that count, and a note on others."""
+    if COLUMN not in frame.columns:
+        return frame, WHOLE
+    rows, counts = split(frame, include)
+    return rows, note((reason, number, noun) for reason, number in counts.items())
 
 
 def note(counts: Iterable[tuple[str, int, str]]) -> str:

@@ -101,15 +101,12 @@ def make(
 
 def _counted(report: Report, frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, str]:
     """Return the rows that count, and a note on others."""
-    if exclusion.COLUMN not in frame.columns:
-        return frame, exclusion.WHOLE
-    if report.kind == "growth" and {"event_id", "fetched_at"} <= {*frame.columns}:  # the last version decides
+    if report.kind == "growth" and {"event_id", "fetched_at", exclusion.COLUMN} <= {*frame.columns}:
+        # The last version decides.
         last = frame.sort_values("fetched_at", kind="stable").drop_duplicates("event_id", keep="last")
         reasons = frame["event_id"].map(last.set_index("event_id")[exclusion.COLUMN])
         frame = frame.assign(**{exclusion.COLUMN: reasons})
-    noun = TABLES[report.read_from].element.name
-    rows, counts = exclusion.split(frame, include)
-    return rows, exclusion.note((reason, number, noun) for reason, number in counts.items())
+    return exclusion.counted_rows(frame, include, TABLES[report.read_from].element.name)
 
 
 def row_numbers(

@@ -1,0 +1,179 @@
+"""The acts that reports on people count: those that are not excluded, in order of time, and whose they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import pandas as pd
+
+from osdi_frames.errors import InvalidArgument, counted, nearest
+from osdi_frames.frames import as_frame
+from osdi_frames.quoting import quoted
+from osdi_frames.reports import exclusion
+from osdi_frames.reports.columns import (
+    By,
+    Convert,
+    Groups,
+    group,
+    identity,
+    named_keys,
+    take,
+    utc,
+    whole,
+)
+from osdi_frames.reports.declared import NO_SOURCE
+from osdi_frames.reports.spelling import Spelling, checked, contexts
+
+T = TypeVar("T", pd.Timestamp, pd.Timedelta)
+
+#: What people do, as the column `action` names it.
+ACTIONS: Final = ("signed", "rsvped", "attended", "hosted", "submitted", "donated", "wrote", "responded")
+#: The call that reads a frame of acts.
+READER: Final = "osdi_frames.open(source).actions()"
+
+#: A pandas period, or the offset alias of its start or end.
+_FREQ: Final = re.compile(r"(?:(?P<unit>[MQY])[SE]?|[hDW])(?P<anchor>-[A-Z]{3})?")
+
+
+def _text(column: pd.Series) -> pd.Series:
+    return column.astype("str")
+
+
+_NEEDS: Final[Mapping[str, Convert]] = {
+    "person_id": identity,
+    "date": utc,
+    "action": _text,
+    "subject_id": _text,
+    "number": whole,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """The acts that count, in order of time.
+
+    `rows` has the converted columns, numbered from 0, and `frame` the same rows as they came. Acts without a date
+    are last. `started` are the people whose first act in the archive is in the frame, excluded or not.
+    """
+
+    report: str
+    rows: pd.DataFrame
+    frame: pd.DataFrame
+    started: frozenset[Any]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        actions: pd.DataFrame,
+        *needs: str,
+        report: str,
+        include: Iterable[str],
+        by: By | None = None,
+    ) -> Acts:
+        """Take the columns that a report needs."""
+        include = exclusion.included(include)
+        needs = ("person_id", "date", *needs)
+        keys = [name for name, _ in named_keys(by, report=report)]
+        columns = {*needs, *keys, *contexts(keys), exclusion.COLUMN}
+        frame = as_frame(actions, caller=report, example=READER, columns=columns).reset_index(drop=True)
+        rows = take(
+            frame,
+            {name: _NEEDS[name] for name in needs},
+            by=by,
+            report=report,
+            reader=f"{READER} reads them",
+        )
+        started = frozenset[Any]()
+        if "number" in needs:
+            numbers = rows.groupby("person_id")["number"].min()
+            started = frozenset(numbers.index[(numbers == 1).fillna(False)])
+        kept, note = exclusion.counted_rows(frame, include, exclusion.ACT)
+        order = rows["date"].loc[kept.index].sort_values(kind="stable").index
+        frame, rows = frame.loc[order], rows.loc[order]
+        return cls(
+            report,
+            rows.reset_index(drop=True),
+            frame.reset_index(drop=True),
+            started,
+            (note,) if note else (),
+        )
+
+    def first_of_each(self, action: str | None = None) -> pd.DataFrame:
+        """Return each person's first act, or of a kind."""
+        rows = self.rows if action is None else self.rows[self.rows["action"] == action]
+        return rows.dropna(subset="person_id").drop_duplicates("person_id")
+
+    def groups(self, places: pd.Index, by: By, spelling: Spelling) -> Groups:
+        """Group some of the acts by what `by` names."""
+        some = self.frame.loc[places]
+        return group(some, by, nothing=NO_SOURCE, spelling=checked(spelling), report=self.report)
+
+    @property
+    def without_person(self) -> str:
+        """A note on the acts whose person is not known."""
+        missing = int(self.rows["person_id"].isna().sum())
+        return f"of unknown people: {counted(missing, 'act')}" if missing else ""
+
+
+def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -> str:
+    """Return an action; refuse a mistyped one.
+
+    Those that occur in a frame are known, too.
+    """
+    if not isinstance(name, str):
+        raise InvalidArgument(
+            f"{report}: {argument} takes actions, as {quoted(ACTIONS[0])}, not {quoted(name)}"
+        )
+    if name not in ACTIONS and not rows["action"].eq(name).any():
+        raise InvalidArgument(f"{report}: nobody {quoted(name)}; {nearest(name, ACTIONS)}")
+    return name
+
+
+def period_of(freq: str, *, report: str) -> tuple[str, str]:
+    """Return a period's pandas alias, and that of its offset.
+
+    >>> period_of("M", report="engagement"), period_of("QS", report="engagement"), period_of("W", report="engagement")
+    (('M', 'ME'), ('Q', 'QE'), ('W', 'W'))
+    """
+    found = _FREQ.fullmatch(freq) if isinstance(freq, str) else None
+    if found is None:
+        raise InvalidArgument(f"{report}: freq is h, D, W, M, Q or Y, not {quoted(freq)}")
+    anchor = found["anchor"] or ""
+    period, offset = freq, freq
+    if found["unit"]:
+        period, offset = f"{found['unit']}{anchor}", f"{found['unit']}E{anchor}"
+    try:
+        pd.Period(ordinal=0, freq=period)
+    except ValueError:
+        raise InvalidArgument(f"{report}: {quoted(freq)} is no period; h, D, W, M, Q and Y are") from None
+    return period, offset
+
+
+def moment(value: Any, *, report: str) -> pd.Timestamp:
+    """Convert `until` to a time in UTC."""
+    time = parsed(pd.Timestamp, value)
+    if time is None:
+        raise InvalidArgument(f"{report}: until is a time, as '2026-06-01', not {quoted(value)}")
+    return time.tz_localize("UTC") if time.tz is None else time.tz_convert("UTC")
+
+
+def parsed(kind: type[T], value: Any) -> T | None:
+    """Convert a text or time; of others return None."""
+    if isinstance(value, bool | int | float):  # pandas takes it for nanoseconds
+        return None
+    try:
+        found: Any = kind(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if pd.isna(found) else found
+
+
+def noted(report: pd.DataFrame, notes: Iterable[str], groups: Collection[str] = ()) -> pd.DataFrame:
+    """Write notes to a report's attributes, as all have."""
+    report.attrs["note"] = "\n".join(filter(None, [*notes, *groups]))
+    report.attrs["caveat"] = "\n".join(groups)
+    return report
