@@ -2,7 +2,8 @@
 
 import sys
 import time
-from datetime import datetime
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -14,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from osdi_frames.errors import InvalidColumn, MissingColumn, MissingExtra
-from osdi_frames.local_time import local_to_utc
+from osdi_frames.errors import InvalidColumn, MissingColumn, MissingExtra, UnknownValue
+from osdi_frames.local_time import local_to_utc, utc_to_local
 
 ADDED = ["timezone", "start_utc", "end_utc", "start_ambiguity", "end_ambiguity"]
 
@@ -331,3 +332,66 @@ def test_a_hundred_thousand_events_take_seconds():
     found = local_to_utc(events)
     assert time.perf_counter() - began < 10  # 0.2 s for places in one country, 1.2 s for all over the world
     assert found.timezone.nunique() > 300
+
+
+# -- from UTC to the wall clock --
+
+MOMENTS = st.integers(0, 2**31 - 10**6).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
+#: Hours around those at which clocks of the places are put back.
+TURNS = st.integers(0, 8 * 24).map(
+    lambda hours: datetime(2026, 10, 30, tzinfo=UTC) + timedelta(hours=hours / 2)
+)
+ACTS = st.lists(
+    st.tuples(MOMENTS | TURNS | st.none(), st.sampled_from([*PLACES, None])), min_size=1, max_size=20
+)
+
+
+def acts(rows: list[tuple[datetime | None, str | None]]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "created_date": pd.Series([moment for moment, _ in rows], dtype="datetime64[us, UTC]"),
+            "location_latitude": [PLACES[name][0] if name else None for _, name in rows],
+            "location_longitude": [PLACES[name][1] if name else None for _, name in rows],
+        }
+    ).astype({"location_latitude": "float64", "location_longitude": "float64"})
+
+
+@given(ACTS, st.sampled_from([None, "America/New_York"]))
+def test_a_wall_clock_is_that_of_zoneinfo_and_marked_where_it_shows_a_time_twice(rows, default):
+    made = utc_to_local(acts(rows), timezone=default)
+    for (moment, name), row in zip(rows, made.itertuples(), strict=True):
+        zone = name or default
+        assert row.timezone == zone if zone else pd.isna(row.timezone)
+        if moment is None or zone is None:
+            assert pd.isna(row.local_time)
+            assert pd.isna(row.local_ambiguity)
+            continue
+        clock = moment.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+        assert row.local_time == clock
+        both = {clock.replace(fold=fold, tzinfo=ZoneInfo(zone)).utcoffset() for fold in (0, 1)}
+        assert row.local_ambiguity == "fold" if len(both) > 1 else pd.isna(row.local_ambiguity)
+
+
+@given(ACTS)
+def test_the_hours_of_the_week_count_every_row_with_a_wall_clock(rows):
+    made = of.weekday_hours(utc_to_local(acts(rows), timezone="Asia/Kathmandu"))
+    clocks = [
+        moment.astimezone(ZoneInfo(name or "Asia/Kathmandu")) for moment, name in rows if moment is not None
+    ]
+    expected = Counter((f"{clock:%A}", clock.hour) for clock in clocks)
+    assert {(day, hour): count for (day, hour), count in made.stack().items() if count} == expected
+    assert made.shape == (7, 24)
+    missing = len(rows) - len(clocks)
+    assert (f"without a local time: {missing} row" in made.attrs["note"]) == bool(missing)
+
+
+def test_acts_without_coordinates_need_the_name_of_a_zone():
+    actions = pd.DataFrame({"date": pd.to_datetime(["2026-05-02T01:00Z"])})
+    with pytest.raises(MissingColumn, match="location_latitude"):
+        utc_to_local(actions)
+    assert str(utc_to_local(actions, timezone="Asia/Kolkata").local_time[0]) == "2026-05-02 06:30:00"
+    for name in ("Europe/Nowhere", "../etc/passwd", "", 3):
+        with pytest.raises(UnknownValue, match="is no time zone"):
+            utc_to_local(actions, timezone=name)
+    with pytest.raises(MissingColumn, match=r"local_time, which osdi_frames\.utc_to_local\(frame\) adds"):
+        of.weekday_hours(actions)

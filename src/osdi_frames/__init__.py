@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from osdi_frames.archive import Archive, open
     from osdi_frames.client.client import Client
     from osdi_frames.errors import OsdiError, ProblemsWarning, ServiceWarning, SourceWarning
-    from osdi_frames.local_time import local_to_utc
+    from osdi_frames.local_time import local_to_utc, utc_to_local
     from osdi_frames.output.files import write_csv, write_excel
     from osdi_frames.privacy import pseudonymize
     from osdi_frames.reports.change import compare
     from osdi_frames.reports.conversion import attribution, funnel
+    from osdi_frames.reports.hours import weekday_hours
     from osdi_frames.reports.participation import engagement, hosts, repeats, retention
     from osdi_frames.shortcuts import (
         check,
@@ -43,10 +44,11 @@ _HOMES = {
     "errors": ("OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning"),
     "output.files": ("write_csv", "write_excel"),
     "archive": ("Archive", "open"),
-    "local_time": ("local_to_utc",),
+    "local_time": ("local_to_utc", "utc_to_local"),
     "privacy": ("pseudonymize",),
     "reports.change": ("compare",),
     "reports.conversion": ("attribution", "funnel"),
+    "reports.hours": ("weekday_hours",),
     "reports.participation": ("engagement", "hosts", "repeats", "retention"),
     "shortcuts": (
         "check",

@@ -1,16 +1,18 @@
-"""The wall clock at the place of an event, as UTC (extra ``geo``)."""
+"""The wall clock at a place, as UTC and from it (extra ``geo``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pandas as pd
 
-from osdi_frames.errors import MissingExtra
+from osdi_frames.errors import MissingExtra, UnknownValue
 from osdi_frames.frames import as_frame
-from osdi_frames.reports.measures import UTC, Convert, local, take
+from osdi_frames.quoting import quoted
+from osdi_frames.reports.columns import LOCAL, UTC, Convert, local, take, utc
 
 #: The times that are a datetime in every zone. A placeholder such as 9999-12-31 may be one in none.
 _FIRST, _LAST = pd.Timestamp("0001-01-02"), pd.Timestamp("9999-12-30")
@@ -85,16 +87,81 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def utc_to_local(frame: pd.DataFrame, *, timezone: str | None = None) -> pd.DataFrame:
+    """Add the wall clock at each row's place.
+
+    The time in UTC is `date` (acts), or else `created_date` (signatures, attendances); the time zone is that at the
+    coordinates. Each moment has one wall clock, so nothing is a gap, as with `local_to_utc`; a wall clock that is put
+    back shows some times twice, and these are marked.
+
+    Parameters
+    ----------
+    frame
+        one row per act, signature or attendance, with date or created_date, and location_latitude and
+        location_longitude (degrees, WGS 84)
+    timezone
+        the IANA name of the zone of rows without a place; with it a frame needs no coordinates
+
+    Returns
+    -------
+    DataFrame
+        a copy, with the same rows and index, and these columns at its end:
+
+        - timezone: IANA name; missing where there are no coordinates, or impossible ones, and no zone was given
+        - local_time: ``datetime64[us]``, the wall clock; missing without a zone or a time, and for the first and last
+          day of the calendar
+        - local_ambiguity: ``fold`` where the clock shows the time twice, else missing
+
+    Raises
+    ------
+    MissingExtra
+        the extra ``geo`` is not installed
+    MissingColumn
+        the frame lacks a time, or the coordinates
+    InvalidColumn
+        one of them holds what is no time, or no number
+    UnknownValue
+        there is no such time zone
+
+    Examples
+    --------
+    >>> signatures = pd.DataFrame({
+    ...     "created_date": pd.to_datetime(["2026-05-02T01:00Z", "2026-11-01T09:30Z"]),
+    ...     "location_latitude": [37.8, None],
+    ...     "location_longitude": [-122.27, None],
+    ... })
+    >>> utc_to_local(signatures, timezone="America/Los_Angeles")[["timezone", "local_time", "local_ambiguity"]]
+                  timezone          local_time local_ambiguity
+    0  America/Los_Angeles 2026-05-01 18:00:00             NaN
+    1  America/Los_Angeles 2026-11-01 01:30:00            fold
+    """
+    frame = as_frame(frame, caller="utc_to_local", example="osdi_frames.read_signatures(source)")
+    column = "date" if "date" in frame.columns else "created_date"
+    is_placed = timezone is None or {*_COORDINATES} <= {*frame.columns}
+    needed = take(frame, {column: utc, **(_COORDINATES if is_placed else {})}, by=None, report="utc_to_local")
+    zones = pd.Series(None, index=needed.index, dtype="str")
+    if is_placed:
+        zones = _zones(*(needed[name] for name in _COORDINATES))
+    if timezone is not None:
+        zones = zones.fillna(_known(timezone))
+    clock, ambiguity = _wall_clocks(needed[column], zones)
+    return frame.assign(timezone=zones.array, local_time=clock.array, local_ambiguity=ambiguity.array)
+
+
 def _degrees(column: pd.Series) -> pd.Series:
     return pd.to_numeric(column).astype("float64")
 
 
-_NEEDS: Final[Mapping[str, Convert]] = {
-    "start_date": local,
-    "end_date": local,
-    "location_latitude": _degrees,
-    "location_longitude": _degrees,
-}
+_COORDINATES: Final[Mapping[str, Convert]] = {"location_latitude": _degrees, "location_longitude": _degrees}
+_NEEDS: Final[Mapping[str, Convert]] = {"start_date": local, "end_date": local, **_COORDINATES}
+
+
+def _known(timezone: str) -> str:
+    """Return a time zone's name, if there is such a zone."""
+    try:
+        return ZoneInfo(timezone).key
+    except (TypeError, ValueError, OSError, ZoneInfoNotFoundError):
+        raise UnknownValue(f"{quoted(timezone)} is no time zone, as 'America/New_York' is") from None
 
 
 def _zones(latitude: pd.Series, longitude: pd.Series) -> pd.Series:
@@ -120,3 +187,16 @@ def _moments(clock: pd.Series, zones: pd.Series) -> tuple[pd.Series, pd.Series]:
         first = doubtful.dt.tz_localize(zone, ambiguous=np.ones(len(doubtful), bool), nonexistent="NaT")
         doubts[doubtful.index] = np.where(first.isna(), "gap", "fold")
     return moments, doubts
+
+
+def _wall_clocks(moments: pd.Series, zones: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Return each moment's wall clock, and which are ambiguous."""
+    clock = pd.Series(pd.NaT, index=moments.index, dtype=LOCAL)
+    ambiguity = pd.Series(None, index=moments.index, dtype="str")
+    known = moments[moments.between(_FIRST.tz_localize("UTC"), _LAST.tz_localize("UTC"))]
+    for zone, times in known.groupby(zones[known.index]):
+        shown = times.dt.tz_convert(zone).dt.tz_localize(None)
+        clock[times.index] = shown
+        twice = shown[shown.dt.tz_localize(zone, ambiguous="NaT").isna()]
+        ambiguity[twice.index] = "fold"
+    return clock, ambiguity

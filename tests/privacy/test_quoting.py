@@ -147,6 +147,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "hosts": (of.hosts, {"actions": ACTS}),
     "funnel": (of.funnel, {"actions": ACTS, "steps": ["signed", "rsvped"], "within": "30D"}),
     "attribution": (of.attribution, {"actions": ACTS, "to": "signed", "touch": "both"}),
+    "utc_to_local": (of.utc_to_local, {"frame": ACTS, "timezone": "UTC"}),
+    "weekday_hours": (of.weekday_hours, {"frame": EVENTS}),
     "compare": (of.compare, {"frame": ACTS, "period": "7D", "until": "2026-06-01"}),
     "plots.rsvps_by_campaign": (of.plots.rsvps_by_campaign, {"report": REPORT}),
     "plots.event_map": (of.plots.event_map, {"events": EVENTS}),

@@ -9,7 +9,7 @@ from pandas.api.types import is_numeric_dtype
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.plots import categories, over_time
-from osdi_frames.quoting import quoted
+from osdi_frames.plots.refusal import checked_frame, checked_top, not_a_report
 from osdi_frames.reports import REPORTS, Report
 from osdi_frames.reports.groups import PERIOD_NAMES, time_levels
 from osdi_frames.reports.titles import labelled, words
@@ -65,11 +65,8 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
     """
 
     def plot(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
-        if not isinstance(report, pd.DataFrame):
-            library = f"{type(report).__module__.partition('.')[0]} " if hasattr(report, "columns") else ""
-            raise _not_a_report(declared, f"is a {library}{type(report).__name__}", this="what it was given")
-        if not isinstance(top, int) or top < 1:
-            raise InvalidArgument(f"top is how many values to show, 1 or more, not {quoted(top)}")
+        checked_frame(report, declared.name, _arguments(declared))
+        checked_top(top)
         _refuse_other_report(report, plot=declared)
         count, subject, title = declared.count, declared.subject, declared.heading
         shown = report[[count]] if count in report.columns else report
@@ -80,7 +77,9 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
             title = title if declared.by is not None else f"{title} by {_joined(counts.index.names)}"
             is_over_time = len(times) == 1 and counts.index.is_unique
             thin: categories.Thin = "attended" if "attended" in report else "seats"
-            draw = over_time.draw_bars if is_over_time else partial(categories.draw, thin=thin)
+            draw: Callable[..., Axes] = (
+                over_time.draw_bars if is_over_time else partial(categories.draw, thin=thin)
+            )
             counts = _spread(counts, times[0]) if is_over_time else counts
         else:
             counts = _columns(report, plot=declared)
@@ -157,13 +156,15 @@ def _columns(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
     return counts
 
 
-def _not_a_report(plot: Report, why: str, *, this: str = "this frame") -> InvalidArgument:
+def _not_a_report(plot: Report, why: str) -> InvalidArgument:
     """Return the error that says what to call."""
+    return not_a_report(plot.name, _arguments(plot), why)
+
+
+def _arguments(plot: Report) -> str:
+    """Return the arguments of the report that is drawn."""
     by = ", …" if plot.by is None and plot.kind == "groups" else ""
-    return InvalidArgument(
-        f"plots.{plot.name} draws the report of the same name, and {this} {why}: "
-        f"of.plots.{plot.name}(of.{plot.name}({plot.table}{by}))"
-    )
+    return f"{plot.table}{by}"
 
 
 def _joined(names: Sequence[object]) -> str:

@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import Any, Final
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib import font_manager
 
 from osdi_frames.reports.measures import show_key
@@ -59,6 +60,16 @@ def name_of(key: object) -> str:
     'CA · True'
     """
     return " · ".join(map(show_key, key if isinstance(key, tuple) else (key,)))
+
+
+def names_of_times(times: pd.DatetimeIndex) -> list[str]:
+    """Name times as briefly as all of them allow.
+
+    >>> names_of_times(pd.DatetimeIndex(["2026-05-01", "2026-06-01"]))
+    ['2026-05', '2026-06']
+    """
+    day = "%Y-%m" if (times.day == 1).all() else "%Y-%m-%d"
+    return list(times.strftime(day if (times == times.normalize()).all() else "%Y-%m-%d\n%H:%M"))
 
 
 def cleaned(text: str) -> str:

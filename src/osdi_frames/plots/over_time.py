@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
 from osdi_frames.plots import axes, colors
-from osdi_frames.plots.labels import PLAIN, cleaned, labels, name_of
+from osdi_frames.plots.labels import PLAIN, cleaned, labels, name_of, names_of_times
 from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NO_DATE
 
@@ -60,13 +60,24 @@ class Places:
     names: list[str]
 
 
-def draw_bars(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
+def draw_bars(
+    counts: pd.DataFrame,
+    *,
+    ax: Axes | None,
+    top: int,
+    title: str,
+    unit: str,
+    has_total: bool = True,
+    keeps_order: bool = False,
+) -> Axes:
     """Draw the counts of periods as stacked bars.
 
-    At most `top`, and eight, columns are drawn, and the others together.
+    At most `top`, and eight, columns are drawn, and the others together: the largest, or the first where they keep
+    their order. What counts people has no total.
     """
     counts = _in_order(counts)
-    stack = _leading(counts, counts.sum(), top=min(top, _STACKED))
+    weights = pd.Series(0, counts.columns) if keeps_order else counts.sum()
+    stack = _leading(counts, weights, top=min(top, _STACKED))
     ax = axes.prepared(ax, title, height=_height(stack), is_empty=counts.empty)
     if counts.empty:
         return ax
@@ -78,7 +89,8 @@ def draw_bars(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, un
         style = colors.bar(part.kind, part.number)
         artists.append(_bars(ax, places, heights, base=tops, of_many=len(stack), **style))
         tops = tops + heights
-    axes.count_upwards(ax, f"{unit}: {tops.sum():,} in all", highest=tops.max() * _HEADROOM)
+    label = f"{unit}: {tops.sum():,} in all" if has_total else unit
+    axes.count_upwards(ax, label, highest=tops.max() * _HEADROOM)
     left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
     margin = (right - left) / 18  # half of a name
     left, right = left - margin * bool(places.names[0]), right + margin * bool(places.names[-1])
@@ -243,7 +255,7 @@ def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> No
     earliest, latest = date2num(_RANGE)
     left, right = max(left, earliest), min(right, latest)
     ax.set_xlim(left, right)
-    names = _names(times) if len(times) <= _FEW else []
+    names = names_of_times(times) if len(times) <= _FEW else []
     nearest = np.diff(at).min() if len(at) > 1 else right - left
     if times.empty or nearest / (right - left) * axes.letters(ax) > max(map(len, names), default=np.inf):
         ax.set_xticks(at, names)
@@ -265,8 +277,3 @@ def _parsed(labels: pd.Index) -> pd.DatetimeIndex:
         return labels
     times = pd.to_datetime(labels.to_series(), format="ISO8601", errors="coerce")
     return pd.DatetimeIndex(times, name=labels.name)
-
-
-def _names(times: pd.DatetimeIndex) -> list[str]:
-    day = "%Y-%m" if (times.day == 1).all() else "%Y-%m-%d"
-    return list(times.strftime(day if (times == times.normalize()).all() else "%Y-%m-%d\n%H:%M"))

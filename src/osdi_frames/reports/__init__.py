@@ -2,6 +2,8 @@
 
 Each report is declared once, in `osdi_frames.reports.declared`; the functions here, the plots of the same
 names, the page, the terminal's text and the files of ``osdi-frames report`` are made from that declaration.
+Those on people and change are functions of their own: `engagement`, `retention`, `repeats`, `hosts`, `funnel` and
+`attribution` of a frame of acts, `compare` and `weekday_hours` of any frame with times.
 
 Every row of a frame is counted in some row of its report, so the sums equal the totals: what has no value
 is the row ``(none)``, for times ``NaT`` or ``(no date)``, for numbers and booleans ``NA``. A key column
@@ -28,6 +30,7 @@ from osdi_frames.reports.change import compare
 from osdi_frames.reports.conversion import attribution, funnel
 from osdi_frames.reports.declared import REPORTS, STANDARD, Report
 from osdi_frames.reports.groups import By, Period
+from osdi_frames.reports.hours import weekday_hours
 from osdi_frames.reports.making import function_of
 from osdi_frames.reports.participation import engagement, hosts, repeats, retention
 from osdi_frames.reports.suppression import suppress
@@ -37,7 +40,16 @@ FUNCTIONS = {report.name: function_of(report) for report in REPORTS}
 globals().update(FUNCTIONS)
 
 __all__ = ["NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Period", "Report", "function_of", "suppress"]
-__all__ += ["attribution", "compare", "engagement", "funnel", "hosts", "repeats", "retention"]
+__all__ += [
+    "attribution",
+    "compare",
+    "engagement",
+    "funnel",
+    "hosts",
+    "repeats",
+    "retention",
+    "weekday_hours",
+]
 __all__ += FUNCTIONS  # noqa: PLE0605 (names)
 __test__ = FUNCTIONS  # where doctest finds their examples
 

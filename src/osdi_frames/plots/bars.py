@@ -1,0 +1,84 @@
+"""Horizontal bars: their names on the left, and what is written at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from osdi_frames.plots import axes
+from osdi_frames.plots.labels import PLAIN, labels
+
+_NARROWEST, _WIDEST = 8, 40  # letters of a label
+_FINEST: Final = 4.0  # points; smaller cannot be read
+_LONGEST: Final = 0.6  # of the width: the text at a bar
+_DEEPEST: Final = 5  # times the largest count: what reaches beyond that runs out of the picture
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is written at the end of a bar.
+
+    `short` stands where there is no room for the text. `others` is whether the bar stands for all that is left out.
+    """
+
+    bar: Rectangle
+    position: float
+    count: float
+    text: str
+    short: str
+    others: bool = False
+
+
+def points(ax: Axes, slots: float) -> float:
+    """Return the size of text beside so many bars.
+
+    It is smaller where bars stand closer than lines.
+    """
+    slot = axes.inches(ax)[1] * axes.POINTS / slots
+    return max(min(axes.label_points(), slot * 0.8), _FINEST)
+
+
+def name(ax: Axes, names: Sequence[str], *, size: float, positions: Sequence[float] = ()) -> None:
+    """Name bars that stand below each other.
+
+    They are at 0, 1, 2, …, if no positions are given.
+    """
+    width = max(min(int(axes.letters(ax, points=size) / 2), _WIDEST), _NARROWEST)
+    texts, style = labels(names, width=width)
+    places = positions or range(len(names))
+    ax.set_yticks(places, texts, fontsize=size, **style)
+    ax.tick_params(axis="y", length=0)
+    margin = 0.5 if len(names) > 1 else 1.0
+    ax.set_ylim(places[-1] + margin, places[0] - margin)
+    ax.set_xticks([])  # each bar has its number
+    ax.spines["bottom"].set_visible(False)
+
+
+def write(ax: Axes, written: Sequence[Written], *, size: float, reach: float = 0) -> None:
+    """Write each count at its bar, with room.
+
+    Where the others together would dwarf every value, their bar is cut short, and says so. The axis reaches as far as
+    what else is drawn, within limits.
+    """
+    largest = max((entry.count for entry in written if not entry.others), default=0)
+    letters = axes.letters(ax, points=size)
+    names = max(len(label.get_text()) for label in ax.get_yticklabels())  # a layout makes room for them
+    letter = 1 / max(min(letters, letters * ax.figure.bbox.width / ax.bbox.width - names), 1)
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, **PLAIN}
+    right = max(1.0, min(reach, largest * _DEEPEST))
+    for entry in written:
+        end, cut = entry.count, ""
+        if entry.others and 0 < largest * axes.FURTHEST < entry.count:
+            end, cut = largest * axes.FURTHEST, " (cut short)"
+            (_, bottom), height = entry.bar.get_xy(), entry.bar.get_height()
+            entry.bar.set_clip_path(Rectangle((0, bottom), end, height, transform=ax.transData))
+        text = f"{entry.text}{cut}"
+        if (len(text) + 1) * letter > _LONGEST:
+            text = f"{entry.short}{cut}"
+        ax.annotate(text, (end, entry.position), (4, 0), **style)
+        right = max(right, end / (1 - min((len(text) + 1) * letter, _LONGEST)))
+    ax.set_xlim(0, right)

@@ -1,0 +1,71 @@
+"""When people act: the hours of the week, by the wall clock where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from osdi_frames.errors import MissingColumn, counted
+from osdi_frames.frames import as_frame
+from osdi_frames.reports import exclusion
+from osdi_frames.reports.acts import noted
+from osdi_frames.reports.columns import local, take
+
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def weekday_hours(frame: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame:
+    """Count rows by weekday and hour of the wall clock.
+
+    The wall clock is `local_time`, which ``osdi_frames.utc_to_local`` adds to acts, signatures and attendances, or
+    else `start_date` of events, which is one already; of events it counts events, not RSVPs. Rows without a time are
+    in no hour; `note` says how many there are.
+
+    Parameters
+    ----------
+    frame
+        one row per act, signature, attendance or event, with local_time or start_date
+    include
+        which rows to count though they are `excluded`; the attribute `note` says how many were not
+
+    Returns
+    -------
+    DataFrame
+        indexed by weekday, Monday to Sunday; columns are the hours, 0 to 23, of which 9 is from 9:00 to 9:59, and
+        values how many rows
+
+    Raises
+    ------
+    MissingColumn
+        the frame has neither of the two columns
+    InvalidColumn
+        the column holds what is no time
+
+    Examples
+    --------
+    >>> events = pd.DataFrame({"start_date": pd.to_datetime(["2026-05-01 18:00", "2026-05-08 18:30"])})
+    >>> weekday_hours(events).loc["Friday", 18]
+    np.int64(2)
+    """
+    include = exclusion.included(include)
+    columns = ("local_time", "start_date")
+    frame = as_frame(frame, caller="weekday_hours", columns=[*columns, exclusion.COLUMN])
+    column = next((name for name in columns if name in frame.columns), None)
+    if column is None:
+        raise MissingColumn(
+            "weekday_hours needs local_time, which osdi_frames.utc_to_local(frame) adds, or start_date"
+        )
+    frame, note = exclusion.counted_rows(frame, include, "event" if column == "start_date" else "row")
+    times = take(frame, {column: local}, by=None, report="weekday_hours")[column]
+    known = times.dropna()
+    numbers = np.bincount(known.dt.day_of_week * 24 + known.dt.hour, minlength=len(WEEKDAYS) * 24)
+    made = pd.DataFrame(
+        numbers.astype("int64").reshape(len(WEEKDAYS), 24),
+        pd.Index(WEEKDAYS, name="weekday", dtype="str"),
+        pd.RangeIndex(24, name="hour"),
+    )
+    missing = len(times) - len(known)
+    return noted(made, [note, f"without a local time: {counted(missing, 'row')}" if missing else ""])
