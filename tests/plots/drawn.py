@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import pandas as pd
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
@@ -44,6 +46,18 @@ ATTENDANCES = SIGNATURES.assign(
     event_id=["1", "1", "2", "3", "4"], status=["accepted", "attended", None, "attended", "accepted"]
 )
 TABLES = {"events": EVENTS, "snapshots": EVENTS, "signatures": SIGNATURES, "attendances": ATTENDANCES}
+ACTS = pd.DataFrame(
+    {
+        "person_id": ["ann", "bob", "ann", "cat", "ann"],
+        "date": pd.to_datetime(
+            ["2026-03-05", "2026-03-06", "2026-03-09", "2026-04-01", "2026-06-02"], utc=True
+        ),
+        "action": ["signed", "hosted", "rsvped", "signed", "attended"],
+        "subject_id": ["park", "march", "march", "park", "march"],
+        "source": ["email", "none", "ads", None, "email"],
+        "number": [1, 1, 2, 1, 3],
+    }
+)
 MONTHLY = pd.Grouper(key="start_date", freq="MS")
 
 #: Every plot, with a report to draw.
@@ -68,6 +82,16 @@ DRAWN = {
         lambda: reports.signatures_over_time(SIGNATURES, freq="MS", by="source"),
     ),
     "event_map": ("event_map", lambda: EVENTS),
+    "engagement": ("engagement", lambda: reports.engagement(ACTS)),
+    "retention": ("retention", lambda: reports.retention(ACTS)),
+    "repeats": ("repeats", lambda: reports.repeats(ACTS)),
+    "hosts": ("hosts", lambda: reports.hosts(ACTS)),
+    "funnel": ("funnel", lambda: reports.funnel(ACTS)),
+    "funnel by source": ("funnel", lambda: reports.funnel(ACTS, by="source")),
+    "attribution": ("attribution", lambda: reports.attribution(ACTS, "signed")),
+    "attribution of both": ("attribution", lambda: reports.attribution(ACTS, "signed", touch="both")),
+    "compare": ("compare", lambda: reports.compare(SIGNATURES, "M", until="2026-06-01")),
+    "weekday_hours": ("weekday_hours", lambda: reports.weekday_hours(EVENTS)),
 }
 
 
@@ -106,6 +130,12 @@ def generated(like: pd.DataFrame) -> st.SearchStrategy[pd.DataFrame]:
         name for name in like if name == "fetched_at"
     ]  # without it no event can be followed through time
     return frames.map(lambda table: table.assign(event_id=table.index.astype("str")).dropna(subset=dated))
+
+
+def read_back(report: pd.DataFrame) -> pd.DataFrame:
+    file = BytesIO()
+    report.to_parquet(file)
+    return pd.read_parquet(file)
 
 
 def axes(width: float = 8, height: float = 4.5) -> Axes:

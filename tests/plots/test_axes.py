@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from io import BytesIO
 
 import matplotlib as mpl
 import pandas as pd
@@ -19,7 +18,20 @@ import osdi_frames as of
 from osdi_frames import plots, reports
 from osdi_frames.errors import InvalidArgument, MissingColumn, OsdiError
 
-from .drawn import DRAWN, EVENTS, TABLES, axes, draw, every_text, generated, made, render, texts, total
+from .drawn import (
+    DRAWN,
+    EVENTS,
+    TABLES,
+    axes,
+    draw,
+    every_text,
+    generated,
+    made,
+    read_back,
+    render,
+    texts,
+    total,
+)
 
 REPORTS = {report.name: report for report in reports.REPORTS}
 
@@ -31,13 +43,17 @@ def test_every_report_has_its_plot_and_every_plot_its_report():
     assert set(reports.FUNCTIONS) == set(REPORTS) <= set(of.__all__)
 
 
+#: Plots that show all that there is.
+WHOLE = {"event_map", "engagement", "retention", "weekday_hours"}
+
+
 def test_plots_are_called_alike():
     for name in plots.__all__:
         first, *others = inspect.signature(getattr(plots, name)).parameters.values()
         assert first.name == ("events" if name == "event_map" else "report")
         assert all(other.kind is other.KEYWORD_ONLY for other in others), name
         assert others[0].name == "ax"
-        assert name == "event_map" or (others[1].name, others[1].default) == ("top", 20)
+        assert name in WHOLE or (others[1].name, others[1].default) == ("top", 20)
 
 
 # -- what is drawn sums to the total --
@@ -50,12 +66,6 @@ def counted(name: str, report: pd.DataFrame) -> int:
     if declared.kind == "growth":
         counts = counts[report.index.notna()].tail(1)
     return int(counts.to_numpy().sum())
-
-
-def read_back(report: pd.DataFrame) -> pd.DataFrame:
-    file = BytesIO()
-    report.to_parquet(file)
-    return pd.read_parquet(file)
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -42,14 +42,18 @@ def points(ax: Axes, slots: float) -> float:
     return max(min(axes.label_points(), slot * 0.8), _FINEST)
 
 
-def name(ax: Axes, names: Sequence[str], *, size: float, positions: Sequence[float] = ()) -> None:
+def name(
+    ax: Axes, names: Sequence[str], *, size: float, places: Sequence[float] = (), is_repeated: bool = False
+) -> None:
     """Name bars that stand below each other.
 
-    They are at 0, 1, 2, …, if no positions are given.
+    They are at 0, 1, 2, …, if no places are given. Equal names get numbers, unless they are repeated on purpose.
     """
     width = max(min(int(axes.letters(ax, points=size) / 2), _WIDEST), _NARROWEST)
-    texts, style = labels(names, width=width)
-    places = positions or range(len(names))
+    known = [*dict.fromkeys(names)] if is_repeated else names
+    texts, style = labels(known, width=width)
+    texts = [texts[known.index(each)] for each in names] if is_repeated else texts
+    places = places or range(len(names))
     ax.set_yticks(places, texts, fontsize=size, **style)
     ax.tick_params(axis="y", length=0)
     margin = 0.5 if len(names) > 1 else 1.0

@@ -100,6 +100,15 @@ def draw(
     return ax
 
 
+def counts_of(counts: pd.Series) -> pd.DataFrame:
+    """Return counts as they are drawn, without thin bars.
+
+    Those that are missing are hidden.
+    """
+    drawn = {"count": counts.fillna(0).astype("int64"), "hidden": counts.isna(), "capacity": 0.0, "taken": 0}
+    return pd.DataFrame(drawn, counts.index)
+
+
 def _bars(counts: pd.DataFrame, top: int) -> list[Bar]:
     columns = counts[["count", "capacity", "taken", "hidden"]]
     entries = [

@@ -9,9 +9,9 @@ from pandas.api.types import is_numeric_dtype
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.plots import categories, over_time
-from osdi_frames.plots.refusal import checked_frame, checked_top, not_a_report
-from osdi_frames.reports import REPORTS, Report
-from osdi_frames.reports.groups import PERIOD_NAMES, time_levels
+from osdi_frames.plots.refusal import MEASURES, checked_frame, checked_top, not_a_report
+from osdi_frames.reports import Report
+from osdi_frames.reports.columns import PERIOD_NAMES, time_levels
 from osdi_frames.reports.titles import labelled, words
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.schema import Table
@@ -49,11 +49,10 @@ _TEXTS = {
     "growth": "A line for each value; the dots are the pulls, between them nothing is known. Where the others "
     "together would dwarf every line, theirs leaves the picture at the top, and the legend says so.",
 }
-#: What reports call their indexes, and their columns; another name is the caller's.
+#: What reports call their indexes; another name is the caller's.
 _INDEX_NAMES = frozenset(PERIOD_NAMES.values()).union(
     *(schema.names for schema in map(Table.schema, TABLES.values()))
 )
-_MEASURES = frozenset(measure.name for report in REPORTS for measure in report.measures)
 
 
 def plot_of(declared: Report) -> Callable[..., Axes]:
@@ -107,7 +106,7 @@ def _refuse_other_report(report: pd.DataFrame, *, plot: Report) -> None:
     own, found = plot.index_names, [name for name in report.index.names if name in _INDEX_NAMES]
     if own and found and not (own[-1] in found and {*found} <= {*own}):
         raise _not_a_report(plot, f"is by {_joined(found)}")
-    columns = _MEASURES.intersection(report.columns if list(report.columns.names) == [None] else ())
+    columns = MEASURES.intersection(report.columns if list(report.columns.names) == [None] else ())
     if others := sorted(columns.difference(measure.name for measure in plot.measures)):
         raise _not_a_report(plot, f"has the column {others[0]}")
 

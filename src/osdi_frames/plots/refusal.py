@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Final
 
 import pandas as pd
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.quoting import cut, quoted
+from osdi_frames.reports import REPORTS
+
+#: What declared reports call their columns; another name is the caller's.
+MEASURES: Final = frozenset(measure.name for report in REPORTS for measure in report.measures)
 
 
 def not_a_report(name: str, arguments: str, why: str, *, this: str = "this frame") -> InvalidArgument:
@@ -30,12 +34,17 @@ def checked_frame(report: Any, name: str, arguments: str) -> pd.DataFrame:
     raise not_a_report(name, arguments, f"is a {library}{type(report).__name__}", this="what it was given")
 
 
-def checked_columns(report: Any, name: str, arguments: str, columns: Iterable[str]) -> pd.DataFrame:
+def checked_columns(
+    report: Any, name: str, arguments: str, columns: Collection[str], *, others: Collection[str] = ()
+) -> pd.DataFrame:
     """Return a report; refuse one without its columns.
 
-    So is one whose index became columns, as of a report read back from a file.
+    So is one with those of another, except `others`, and one whose index became columns, as of a report read back
+    from a file.
     """
     frame = checked_frame(report, name, arguments)
+    if foreign := sorted(MEASURES.intersection(map(str, frame.columns)).difference(columns, others)):
+        raise not_a_report(name, arguments, f"has the column {foreign[0]}")
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise not_a_report(name, arguments, f"has no column {cut(missing[0])}")

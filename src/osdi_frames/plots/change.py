@@ -1,0 +1,55 @@
+"""The plot of what changed from one period to the next."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from osdi_frames.plots import colors, pairs
+from osdi_frames.plots.refusal import checked_columns, checked_top
+
+
+def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
+    """Draw what moved most, before and now.
+
+    Takes the report of the same name, ``of.plots.compare(of.compare(signatures))``. Each value has a bar for the period
+    before, an outline, and one for the last below it, with the change.
+
+    Parameters
+    ----------
+    report
+        the report of the same name
+    ax
+        the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
+    top
+        how many values; all others are one, ``(other: 980)``, so that what is drawn sums to the total
+
+    Returns
+    -------
+    Axes
+        the axes; nothing is shown or saved
+
+    Raises
+    ------
+    InvalidArgument
+        the frame is no such report, the message says what to call; or `top` is no count
+    """
+    report = checked_columns(report, "compare", "frame", ("before", "now", "change"))
+    counts = pairs.counts_of(report[["before", "now"]], checked_top(top))
+    texts = [_texts(*row) for row in counts.astype(object).to_numpy()]
+    styles = [colors.SEATS, colors.bar("value")]
+    return pairs.draw(counts, ax=ax, title="What changed", unit="counted", texts=texts, styles=styles)
+
+
+def _texts(before: int, now: int) -> list[str]:
+    """Return what stands at both bars.
+
+    >>> _texts(8, 12), _texts(0, 3)
+    (['8', '12 · +4 (+50.0%)'], ['0', '3 · +3'])
+    """
+    if pd.isna(before) or pd.isna(now):
+        return ["hidden", "hidden"]
+    if before == now:
+        return [f"{before:,}", f"{now:,} · ±0"]
+    share = f" ({(now - before) / before:+,.1%})" if before else ""
+    return [f"{before:,}", f"{now:,} · {now - before:+,}{share}"]

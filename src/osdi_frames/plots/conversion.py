@@ -1,0 +1,184 @@
+"""Plots of how people get from one act to another, and what brought them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from osdi_frames.plots import axes, bars, categories, colors, pairs
+from osdi_frames.plots.labels import labels, name_of
+from osdi_frames.plots.refusal import checked_columns, checked_top
+from osdi_frames.reports.measures import show
+
+_SLOT = 0.3  # inches of height for each bar of an own figure
+_ROOM = 1.5  # inches for title and axis
+_MOST = 8  # funnels that can be overlooked; the others are one
+_SHARES: Final = ("of_first", "of_previous", "low", "high")
+_TOUCHED: Final = ("first_people", "last_people")
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A bar of a funnel.
+
+    Its interval is in people, where it has one.
+    """
+
+    name: str
+    kind: colors.SeriesKind
+    people: int
+    text: str
+    interval: tuple[float, float] | None = None
+
+    @property
+    def reach(self) -> float:
+        """How far its bar and its line reach."""
+        return max(self.people, self.interval[1] if self.interval else 0)
+
+
+def funnel(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
+    """Draw how many people reach each step.
+
+    Takes the report of the same name, ``of.plots.funnel(of.funnel(actions))``. At a bar are its people, their share of
+    the first step, and of the step before. The thin line is the 95% interval of the first share. With `by` there is a
+    funnel for each value, most people on top, of which eight are shown at most.
+
+    Parameters
+    ----------
+    report
+        the report of the same name
+    ax
+        the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
+    top
+        how many values of `by`; all others are one funnel, ``(other: 12)``, so that what is drawn sums to the total
+
+    Returns
+    -------
+    Axes
+        the axes; nothing is shown or saved
+
+    Raises
+    ------
+    InvalidArgument
+        the frame is no such report, the message says what to call; or `top` is no count
+    """
+    report = checked_columns(report, "funnel", "actions", ("people", *_SHARES))
+    funnels = [*_funnels(report, min(checked_top(top), _MOST))]
+    count = sum(bool(heading) + len(steps) for heading, steps in funnels)
+    ax = axes.prepared(ax, "Funnel", height=_ROOM + _SLOT * max(count, 2), is_empty=not count)
+    if not count:
+        return ax
+    drawn, headings = dict[float, _Step](), dict[float, str]()
+    for heading, steps in funnels:
+        if heading:
+            headings[float(len(headings) + len(drawn))] = heading
+        for step in steps:
+            drawn[float(len(headings) + len(drawn))] = step
+    size = bars.points(ax, count)
+    artists = ax.barh([*drawn], [step.people for step in drawn.values()], 0.7)
+    bars.name(ax, [step.name for step in drawn.values()], size=size, places=[*drawn], is_repeated=True)
+    written = []
+    for bar, (place, step) in zip(artists, drawn.items(), strict=True):
+        bar.set(**colors.bar(step.kind))
+        if step.interval:  # in the colour of texts, on any background
+            color = mpl.rcParams["text.color"]
+            ax.plot(step.interval, [place, place], color=color, linewidth=1.2, solid_capstyle="butt")
+        is_other = step.kind == "other"
+        written.append(bars.Written(bar, place, step.reach, step.text, f"{step.people:,}", is_other))
+    bars.write(ax, written, size=size)
+    texts, style = labels([*headings.values()], width=int(axes.letters(ax, points=size) * 0.8))
+    for place, text in zip(headings, texts, strict=True):
+        ax.annotate(text, (0, place), (4, 0), textcoords="offset points", va="center", fontsize=size, **style)
+    ax.set_ylim(count - 0.5, -0.5)
+    note = "people, of the first step · of the step before\nthin lines: 95% intervals of the first share"
+    ax.set_xlabel(note, wrap=True)
+    return ax
+
+
+def _funnels(report: pd.DataFrame, top: int) -> Iterator[tuple[str, list[_Step]]]:
+    """Yield each funnel with its heading; others as one."""
+    if not isinstance(report.index, pd.MultiIndex):
+        if len(report):
+            yield "", _steps(report, report.index, "value")
+        return
+    values = report.index.droplevel(-1)
+    order = values.unique()
+    for value in order[:top]:
+        rows = report[values == value]
+        yield name_of(value), _steps(rows, rows.index.get_level_values(-1), colors.kind_of(value))
+    if rest := len(order) - top if len(order) > top else 0:
+        people = report.loc[values.isin(order[top:]), "people"].groupby(level=-1, sort=False).sum()
+        before = people.shift()
+        others = pd.DataFrame(
+            {"people": people, "of_first": people / people.iloc[0], "of_previous": people / before}
+        )
+        yield f"(other: {rest:,})", _steps(others.assign(low=None, high=None), people.index, "other")
+
+
+def _steps(rows: pd.DataFrame, names: pd.Index, kind: colors.SeriesKind) -> list[_Step]:
+    """Return the bars of one funnel."""
+    numbers = rows[["people", *_SHARES]].astype("Float64").to_numpy("float64", na_value=np.nan)
+    found = list[_Step]()
+    for name, (people, *shares, low, high) in zip(names, numbers, strict=True):
+        if np.isnan(people):
+            found.append(_Step(str(name), kind, 0, "hidden"))
+            continue
+        interval = None if np.isnan(low) else (float(low * numbers[0, 0]), float(high * numbers[0, 0]))
+        said = [show(share, "share") for share in shares if found and not np.isnan(share)]
+        found.append(_Step(str(name), kind, int(people), " · ".join([f"{people:,.0f}", *said]), interval))
+    return found
+
+
+def attribution(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
+    """Draw the people who acted by what brought them.
+
+    Takes the report of the same name, ``of.plots.attribution(of.attribution(actions, touch="both"))``: each value has
+    a bar for its first touches, and one below for its last. A report of one touch has one bar a value.
+
+    Parameters
+    ----------
+    report
+        the report of the same name
+    ax
+        the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
+    top
+        how many values; all others are one, ``(other: 980)``, so that what is drawn sums to the total
+
+    Returns
+    -------
+    Axes
+        the axes; nothing is shown or saved
+
+    Raises
+    ------
+    InvalidArgument
+        the frame is no such report, the message says what to call; or `top` is no count
+    """
+    checked_top(top)
+    title = "People by what brought them"
+    if isinstance(report, pd.DataFrame) and "people" in report.columns:
+        report = checked_columns(report, "attribution", "actions", ("people", "share"))
+        counts = categories.counts_of(report["people"])
+        return categories.draw(counts, ax=ax, top=top, title=title, unit="people")
+    report = checked_columns(report, "attribution", "actions, touch='both'", _TOUCHED)
+    counts = pairs.counts_of(report[[*_TOUCHED]].set_axis(["first touch", "last touch"], axis="columns"), top)
+    totals = [max(int(counts[name].sum()), 1) for name in counts]
+    texts = [
+        [
+            "hidden" if pd.isna(count) else f"{count:,} · {count / total:.1%}"
+            for count, total in zip(row, totals, strict=True)
+        ]
+        for row in counts.astype(object).itertuples(index=False)
+    ]
+    styles = [colors.bar("value", number) for number in range(2)]
+    return pairs.draw(counts, ax=ax, title=title, unit="people", texts=texts, styles=styles)
+
+
+def _with_share(count: Any, total: int) -> str:
+    return "hidden" if pd.isna(count) else f"{count:,} · {show(count / total, 'share')}"
