@@ -82,6 +82,7 @@ DRAWN = {
         lambda: reports.signatures_over_time(SIGNATURES, freq="MS", by="source"),
     ),
     "event_map": ("event_map", lambda: EVENTS),
+    "signature_map": ("signature_map", lambda: EVENTS),
     "engagement": ("engagement", lambda: reports.engagement(ACTS)),
     "retention": ("retention", lambda: reports.retention(ACTS)),
     "repeats": ("repeats", lambda: reports.repeats(ACTS)),

