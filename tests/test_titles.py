@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
+from osdi_frames.errors import MissingColumn
 from osdi_frames.reports.titles import labelled
 from tests.odd_titles import LABELS, TITLES, archive
 
@@ -125,3 +129,44 @@ def test_the_reports_of_the_sample_show_titles_and_no_id(reported: dict[str, pd.
         label for label in shown["rsvps_by_campaign"] if label.startswith("Marche pour l'eau propre 2025 (")
     ]
     assert len(set(twice)) == 2
+
+
+EVENT_IDS = st.sampled_from([None, "march", "picnic", "vigil", "7"])
+CAMPAIGN_IDS = st.sampled_from([None, "", "climate", "housing"])
+
+
+@given(
+    st.lists(st.tuples(EVENT_IDS, st.sampled_from([None, "p", "q"])), max_size=12),
+    st.dictionaries(EVENT_IDS, CAMPAIGN_IDS),
+)
+def test_attendances_are_counted_by_the_campaign_of_their_event(rows, campaign_of):
+    attendances = pd.DataFrame(rows, columns=["event_id", "person_id"], dtype="str").assign(
+        status="accepted", created_date=pd.Timestamp("2026-05-01", tz="UTC")
+    )
+    events = pd.DataFrame([*campaign_of.items()], columns=["event_id", "event_campaign_id"], dtype="str")
+    titles = pd.DataFrame({"event_campaign_id": ["climate"], "title": ["Climate"]})
+    found = [campaign_of.get(event) if event else None for event, _ in rows]
+    expected = Counter(campaign or "(none)" for campaign in found)
+    made = of.attendances_by_campaign(attendances, events, titles)
+    assert made["rsvps"].to_dict() == expected
+    assert {key: title for key, title in made["title"].items() if pd.notna(title)} == (
+        {"climate": "Climate"} if "climate" in expected else {}
+    )
+    known = attendances.assign(event_campaign_id=pd.Series(found, dtype="str"))
+    assert_frame_equal(of.attendances_by_campaign(known, campaigns=titles), made)
+
+
+def test_attendances_by_campaign_say_which_frame_is_needed():
+    attendances = pd.DataFrame(
+        {"event_id": ["march"], "person_id": "p", "status": None, "created_date": None}
+    )
+    with pytest.raises(
+        MissingColumn, match=r"event_campaign_id: attendances_by_campaign\(attendances, events\)"
+    ):
+        of.attendances_by_campaign(attendances)
+    with pytest.raises(MissingColumn, match="events needs event_campaign_id"):
+        of.attendances_by_campaign(attendances, attendances)
+    with pytest.raises(MissingColumn, match="attendances needs event_id"):
+        of.attendances_by_campaign(
+            attendances.drop(columns="event_id"), pd.DataFrame({"event_id": [], "event_campaign_id": []})
+        )

@@ -92,7 +92,7 @@ class ReportRequest:
         for declared in self.reported:
             needed = (*declared.columns, *contexts(declared.keys))
             columns.setdefault(declared.read_from, {}).update(dict.fromkeys(needed))
-            titled = declared.subject.titled
+            titled = declared.titled
             if titled.table in TABLES:
                 columns.setdefault(titled.table, {}).update(dict.fromkeys((titled.key, "title")))
         if ATTENDANCES.table in columns:
@@ -327,7 +327,7 @@ def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tup
                 declared,
                 frames[declared.table],
                 Counting(include=wanted.include, spelling=wanted.spelling),
-                titles=frames.get(declared.subject.titled.table),
+                titles=frames.get(declared.titled.table),
             ),
         )
         for declared in wanted.reported

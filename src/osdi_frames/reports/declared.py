@@ -12,7 +12,7 @@ from typing import Final, Literal
 from osdi_frames.reports import measures
 from osdi_frames.reports.groups import By, Period, named_keys
 from osdi_frames.reports.measures import Measure
-from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, Titled, heading
+from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, TITLED, Titled, heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,9 @@ ATTENDANCES: Final = Subject(
     """>>> attendances = pd.DataFrame({
 ...     "source": ["email", "email", None],
 ...     "referrer": ["group-a", None, None],
+...     "location_country": ["US", "US", None],
+...     "location_region": ["CA", "California", None],
+...     "event_id": ["march", "march", "picnic"],
 ...     "person_id": ["p1", "p2", "p1"],
 ...     "status": "accepted",
 ...     "created_date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-06-02"], utc=True),
@@ -115,6 +118,18 @@ SIGNATURES: Final = Subject(
 
 
 @dataclass(frozen=True, slots=True)
+class Joined:
+    """A key that the rows of another table have.
+
+    It is `column` of the row of `table` with the same `key`.
+    """
+
+    table: str
+    key: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A report.
 
@@ -133,6 +148,8 @@ class Report:
         value; ``growth``: the same for repeated pulls.
     own_measures
         Its columns, where they are not those of the subject.
+    joined
+        The key that the rows of another table have.
     example
         The values of its count that its documentation shows, and then the arguments where there are any.
     """
@@ -145,6 +162,12 @@ class Report:
     kind: Literal["groups", "over time", "growth"] = field(default="groups", repr=False)
     own_measures: tuple[Measure, ...] = field(default=(), repr=False)
     example: tuple[str, ...] = field(default=(), repr=False)
+    joined: Joined | None = field(default=None, repr=False)
+
+    @property
+    def titled(self) -> Titled:
+        """The id that has titles: its key, or the subject's."""
+        return next((titled for titled in TITLED if titled.key in self.keys), self.subject.titled)
 
     @property
     def table(self) -> str:
@@ -208,7 +231,9 @@ class Report:
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that it needs."""
         needs = [name for measure in self.measures for name in measure.needs]
-        return tuple(dict.fromkeys([*self.keys, *needs]))
+        found = self.joined
+        keys = [found.key if found and name == found.column else name for name in self.keys]
+        return tuple(dict.fromkeys([*keys, *needs]))
 
 
 _REGION: Final = ("location_country", "location_region")
@@ -296,6 +321,26 @@ REPORTS: Final = (
     _ranked(ATTENDANCES, "referrer", "referrer", "of each referrer code", "{'(none)': 2, 'group-a': 1}"),
     Report(
         ATTENDANCES,
+        "attendances_by_campaign",
+        "Attendances by campaign",
+        "Count the attendances of the events of each event campaign, most first.",
+        "event_campaign_id",
+        example=(
+            "{'climate': 2, '(none)': 1}",
+            "pd.DataFrame({'event_id': ['march', 'picnic'], 'event_campaign_id': ['climate', None]})",
+        ),
+        joined=Joined("events", "event_id", "event_campaign_id"),
+    ),
+    Report(
+        ATTENDANCES,
+        "attendances_by_region",
+        "Attendances by region",
+        "Count the attendances of the people of each region and country, most first.",
+        _REGION,
+        example=("{('US', 'CA'): 2, ('(none)', '(none)'): 1}",),
+    ),
+    Report(
+        ATTENDANCES,
         "attendances_by_month",
         "Attendances by the month of the RSVP",
         "Count the attendances whose RSVP was made in each month (UTC), months without any included.",
@@ -362,4 +407,5 @@ REPORTS: Final = (
 )
 """Every report; those of the standard set in the order in which ``osdi-frames report`` makes them."""
 
-STANDARD: Final = tuple(report for report in REPORTS if report.by is not None)
+#: An archive's report does not join: its filters on events by date would leave attendances without a campaign.
+STANDARD: Final = tuple(report for report in REPORTS if report.by is not None and report.joined is None)

@@ -16,7 +16,7 @@ from pandas.api.types import pandas_dtype
 from osdi_frames.errors import InvalidColumn, MissingColumn, only_known
 from osdi_frames.frames import as_frame
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.declared import Report
+from osdi_frames.reports.declared import Joined, Report
 from osdi_frames.reports.groups import (
     By,
     Groups,
@@ -63,22 +63,29 @@ class Counting:
 
 
 def make(
-    report: Report, frame: pd.DataFrame, counting: Counting, *, titles: pd.DataFrame | None = None
+    report: Report,
+    frame: pd.DataFrame,
+    counting: Counting,
+    *,
+    titles: pd.DataFrame | None = None,
+    joined: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table.
 
-    `titles` is the frame with the titles of its ids.
+    `titles` is the frame with the titles of its ids, `joined` that of its joined key, which a frame may have already.
     """
     by = report.by if counting.by is None else counting.by
     if by is None and report.kind != "over time":
         by = "event_campaign_id" if report.kind == "growth" else []
     needs = _needs(report, by)
     keys = [name for name, _ in named_keys(by, report=report.name)]
-    columns = {*needs, *keys, *contexts(keys), exclusion.COLUMN}
+    columns = {*needs, *keys, *contexts(keys), *report.columns, exclusion.COLUMN}
     given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
+    if report.joined:
+        frame = _join(report, report.joined, frame, joined)
     frame, note = _counted(report, frame, counting.include)
-    titled = report.subject.titled
+    titled = report.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     reader = f"{report.reader} reads {report.read_from}"
     rows = take(frame, needs, keys=keys, report=report.name, reader=reader)
@@ -97,6 +104,27 @@ def make(
     made.attrs["note"] = "\n".join(filter(None, [note, *groups.notes]))
     made.attrs["caveat"] = "\n".join(groups.notes)
     return made
+
+
+def _join(report: Report, joined: Joined, frame: pd.DataFrame, others: pd.DataFrame | None) -> pd.DataFrame:
+    """Add the key that the rows of another table have.
+
+    It is missing where there is no such row; of several the last one holds. Without the other table a frame has it.
+    """
+    if others is None and joined.column in frame.columns:
+        return frame
+    if others is None:
+        call = f"{report.name}({report.table}, {joined.table})"
+        raise MissingColumn(f"{report.name} needs the {joined.table}, which have {joined.column}: {call}")
+    needs = (joined.key, joined.column)
+    others = as_frame(others, caller=report.name, columns=needs)
+    for rows, name, columns in ((others, joined.table, needs), (frame, report.table, needs[:1])):
+        missing = [column for column in columns if column not in rows.columns]
+        if missing:
+            raise MissingColumn(f"{report.name}: {name} needs {', '.join(missing)}")
+    known = others.loc[others[joined.key].notna(), [*needs]].astype("str")
+    values = known.drop_duplicates(joined.key, keep="last").set_index(joined.key)[joined.column]
+    return frame.assign(**{joined.column: frame[joined.key].astype("str").map(values).astype("str").array})
 
 
 def _counted(report: Report, frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, str]:
@@ -241,7 +269,7 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
     >>> function_of(REPORTS[0]).__name__
     'rsvps_by_campaign'
     """
-    titled = report.subject.titled
+    titled, joined = report.titled, report.joined
     arguments = _arguments(report)
     signature = Signature(list(arguments), return_annotation=pd.DataFrame)
 
@@ -249,7 +277,8 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
         only_known(report.name, options, signature.parameters)
         given = signature.bind(*args, **options).arguments
         titles = given.pop(titled.argument, None)
-        return make(report, given.pop(report.table), Counting(**given), titles=titles)
+        others = given.pop(joined.table, None) if joined else None
+        return make(report, given.pop(report.table), Counting(**given), titles=titles, joined=others)
 
     function.__name__ = function.__qualname__ = report.name
     function.__doc__ = _documentation(report, arguments)
@@ -291,7 +320,12 @@ def _arguments(report: Report) -> dict[Parameter, str]:
         time = "start_date" if report.table == "events" else "created_date"
         by = Parameter("by", given, default=Parameter.empty if report.kind == "groups" else None)
         arguments[by] = _BY.format(time) + columns
-    titled = report.subject.titled
+    if joined := report.joined:
+        arguments[Parameter(joined.table, given, default=None)] = (
+            f"one row per {joined.table[:-1]}, with {joined.key} and {joined.column}; not needed where the frame of\n"
+            f"    {report.table} has {joined.column}"
+        )
+    titled = report.titled
     arguments[Parameter(titled.argument, given, default=None)] = (
         f"one row per {titled.table[:-1].replace('_', ' ')}, with {titled.key} and title: its titles are shown"
         f" where {titled.key} is a key"

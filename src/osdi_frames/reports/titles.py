@@ -26,7 +26,8 @@ class Titled:
 CAMPAIGN: Final = Titled("event_campaign_id", "event_campaigns", "campaigns")
 PETITION: Final = Titled("petition_id", "petitions", "petitions")
 EVENT: Final = Titled("event_id", "events", "events")
-_KEYS: Final = frozenset({CAMPAIGN.key, PETITION.key, EVENT.key})
+TITLED: Final = (CAMPAIGN, PETITION, EVENT)
+_KEYS: Final = frozenset(titled.key for titled in TITLED)
 
 _START: Final = 8  # characters of the first part of a UUID
 
