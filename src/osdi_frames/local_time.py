@@ -12,7 +12,7 @@ import pandas as pd
 from osdi_frames.errors import MissingExtra, UnknownValue
 from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
-from osdi_frames.reports.columns import LOCAL, UTC, Convert, local, take, utc
+from osdi_frames.reports.measures import LOCAL, UTC, Convert, local, take, utc
 
 #: The times that are a datetime in every zone. A placeholder such as 9999-12-31 may be one in none.
 _FIRST, _LAST = pd.Timestamp("0001-01-02"), pd.Timestamp("9999-12-30")
@@ -138,7 +138,7 @@ def utc_to_local(frame: pd.DataFrame, *, timezone: str | None = None) -> pd.Data
     frame = as_frame(frame, caller="utc_to_local", example="osdi_frames.read_signatures(source)")
     column = "date" if "date" in frame.columns else "created_date"
     is_placed = timezone is None or {*_COORDINATES} <= {*frame.columns}
-    needed = take(frame, {column: utc, **(_COORDINATES if is_placed else {})}, by=None, report="utc_to_local")
+    needed = take(frame, {column: utc, **(_COORDINATES if is_placed else {})}, report="utc_to_local")
     zones = pd.Series(None, index=needed.index, dtype="str")
     if is_placed:
         zones = _zones(*(needed[name] for name in _COORDINATES))

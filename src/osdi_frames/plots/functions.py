@@ -11,7 +11,7 @@ from osdi_frames.errors import InvalidArgument
 from osdi_frames.plots import categories, over_time
 from osdi_frames.plots.refusal import MEASURES, checked_frame, checked_top, not_a_report
 from osdi_frames.reports import Report
-from osdi_frames.reports.columns import PERIOD_NAMES, time_levels
+from osdi_frames.reports.groups import PERIOD_NAMES, time_levels
 from osdi_frames.reports.titles import labelled, words
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.schema import Table

@@ -13,19 +13,9 @@ from osdi_frames.errors import InvalidArgument, counted, nearest
 from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.columns import (
-    By,
-    Convert,
-    Groups,
-    group,
-    identity,
-    named_keys,
-    take,
-    utc,
-    whole,
-)
 from osdi_frames.reports.declared import NO_SOURCE
-from osdi_frames.reports.spelling import Spelling, checked, contexts
+from osdi_frames.reports.groups import By, Groups, Spelling, checked_spelling, contexts, group, named_keys
+from osdi_frames.reports.measures import Convert, identity, take, utc, whole
 
 T = TypeVar("T", pd.Timestamp, pd.Timedelta)
 
@@ -83,7 +73,7 @@ class Acts:
         rows = take(
             frame,
             {name: _NEEDS[name] for name in needs},
-            by=by,
+            keys=keys,
             report=report,
             reader=f"{READER} reads them",
         )
@@ -110,7 +100,7 @@ class Acts:
     def groups(self, places: pd.Index, by: By, spelling: Spelling) -> Groups:
         """Group some of the acts by what `by` names."""
         some = self.frame.loc[places]
-        return group(some, by, nothing=NO_SOURCE, spelling=checked(spelling), report=self.report)
+        return group(some, by, nothing=NO_SOURCE, spelling=checked_spelling(spelling), report=self.report)
 
     @property
     def without_person(self) -> str:

@@ -15,10 +15,9 @@ from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import moment, noted, parsed
-from osdi_frames.reports.columns import By, Convert, group, local, named_keys, take, utc, whole
 from osdi_frames.reports.declared import NO_SOURCE
-from osdi_frames.reports.measures import show_key
-from osdi_frames.reports.spelling import Spelling, checked, contexts
+from osdi_frames.reports.groups import By, Spelling, checked_spelling, contexts, group, named_keys
+from osdi_frames.reports.measures import Convert, local, show_key, take, utc, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ def compare(
     >>> compare(signatures, until="2026-05-15")[["before", "now", "change"]].values.tolist()
     [[1, 2, 1], [1, 1, 0]]
     """
-    checked(spelling)
+    checked_spelling(spelling)
     include, length = exclusion.included(include), _Length.of(period)
     keys = [name for name, _ in named_keys(by, report="compare")]
     names = [name for dated in _DATED for name in (dated.column, dated.sums) if name]
@@ -153,7 +152,8 @@ def compare(
     frame, note = exclusion.counted_rows(frame, include, dated.noun)
     frame = frame.reset_index(drop=True)
     needs = {dated.column: dated.convert, **({dated.sums: whole} if dated.sums else {})}
-    rows = take(frame, needs, by=by, report="compare")
+    keys = [name for name, _ in named_keys(by, report="compare")]
+    rows = take(frame, needs, keys=keys, report="compare")
     dates = rows[dated.column]
     newest = dates.max()
     bounds = _bounds(until, length, newest, zone=dates.dt.tz)

@@ -12,8 +12,7 @@ import pandas as pd
 from osdi_frames.errors import InvalidArgument, counted
 from osdi_frames.quoting import quoted
 from osdi_frames.reports.acts import Acts, known_action, noted, parsed
-from osdi_frames.reports.columns import By
-from osdi_frames.reports.spelling import Spelling, checked
+from osdi_frames.reports.groups import By, Spelling, checked_spelling
 
 _Z: Final = NormalDist().inv_cdf(0.975)  # of a 95% interval
 _STEPS: Final = ("signed", "rsvped", "attended")
@@ -81,7 +80,7 @@ def funnel(
     >>> made["people"].to_dict(), made["of_first"].to_dict(), made.loc["rsvped", ["low", "high"]].tolist()
     ({'signed': 2, 'rsvped': 1}, {'signed': 1.0, 'rsvped': 0.5}, [0.09, 0.91])
     """
-    checked(spelling)
+    checked_spelling(spelling)
     limit = _duration(within)
     acts = Acts.of(actions, "action", report="funnel", include=include, by=by)
     steps = _checked_steps(steps, acts.rows)
@@ -244,7 +243,7 @@ def attribution(
     """
     if touch not in ("first", "last", "both"):
         raise InvalidArgument(f"attribution: touch is 'first', 'last' or 'both', not {quoted(touch)}")
-    checked(spelling)
+    checked_spelling(spelling)
     acts = Acts.of(actions, "action", "number", report="attribution", include=include, by=by)
     known_action(to, acts.rows, report="attribution", argument="to")
     last = acts.first_of_each(to)

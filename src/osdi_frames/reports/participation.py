@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from osdi_frames.errors import counted
 from osdi_frames.problems import FAR
 from osdi_frames.reports.acts import Acts, moment, noted, period_of
-from osdi_frames.reports.columns import group_periods
+from osdi_frames.reports.groups import group_periods
 from osdi_frames.tables.schema import NONE
 
 _YEARS: Final = pd.DatetimeIndex(["2000-01-01", f"{2000 + FAR}-01-01"])
