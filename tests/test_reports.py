@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from osdi_frames import read_table, reports
-from osdi_frames.errors import InvalidColumn, MissingColumn, OsdiError
+from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn, OsdiError
 
 EVENTS = {
     "event_id": "str",
@@ -890,3 +890,31 @@ def test_a_count_beyond_64_bits_is_an_error_that_names_the_column(value):
     events = frame(EVENTS, [{"event_campaign_id": "c"}]).assign(total_accepted=[value])
     with pytest.raises(InvalidColumn, match="cannot use the column total_accepted"):
         reports.rsvps_by_campaign(events)
+
+
+# -- shares --
+
+
+@FEW
+@given(table=SIGNATURE_FRAMES)
+def test_shares_within_the_first_key_sum_to_one_for_each_of_its_values(table):
+    total = reports.signatures_by(table, ["source", "referrer"])
+    within = reports.signatures_by(table, ["source", "referrer"], share="within")
+    sums = total["signatures"].groupby(level=0).sum()
+    assert within["share"].tolist() == [
+        count / sums[source] for (source, _), count in total["signatures"].items()
+    ]
+    same(within.drop(columns="share"), total.drop(columns="share"))
+    assert "share" in reports.suppress(total)
+    if len(sums) > 1:
+        assert "share" not in reports.suppress(within)
+
+
+def test_a_share_within_needs_several_keys():
+    table = signatures(signed("email", "1", "2026-05-02"))
+    with pytest.raises(InvalidArgument, match="share='within' is of the first of several keys"):
+        reports.signatures_by(table, "source", share="within")
+    with pytest.raises(InvalidArgument, match="share is 'total' or 'within', not 'all'"):
+        reports.signatures_by_region(table.assign(location_region=None, location_country=None), share="all")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'share'"):
+        reports.signatures_by_source(table, share="within")

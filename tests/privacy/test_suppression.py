@@ -380,7 +380,8 @@ def test_every_report_can_be_suppressed_drawn_and_written(report, frame_of, tmp_
         frame = frame.dropna(subset=["fetched_at", "event_id"])
     function = getattr(of.reports, report.name)
     by = ["location_region"] if report.by is None and report.kind == "groups" else []
-    shown = suppress(function(frame, *by), below=10)
+    joined = [frame_of(report.joined.table, True)] if report.joined else []
+    shown = suppress(function(frame, *by, *joined), below=10)
     assert not ((shown.select_dtypes("number")[[report.count]] if report.count in shown else shown) == 1).any(
         axis=None
     )

@@ -6,15 +6,16 @@ import textwrap
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import pandas_dtype
 
-from osdi_frames.errors import InvalidColumn, MissingColumn, only_known
+from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn, only_known
 from osdi_frames.frames import as_frame
+from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.declared import Joined, Report
 from osdi_frames.reports.groups import (
@@ -56,10 +57,13 @@ class Counting:
     pause: str | pd.Timedelta = "1min"
     include: Collection[str] = ()
     spelling: Spelling = "merged"
+    share: Literal["total", "within"] = "total"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "include", exclusion.included(self.include))
         checked_spelling(self.spelling)
+        if self.share not in ("total", "within"):
+            raise InvalidArgument(f"share is 'total' or 'within', not {quoted(self.share)}")
 
 
 def make(
@@ -93,6 +97,8 @@ def make(
     groups = _groups(report, frame, rows, counting)
     if by is None or report.kind == "groups":
         made = _measured(report, rows, groups)
+        if counting.share == "within":
+            made["share"] = _share_within(made[report.count], report)
         made = made.iloc[groups.ranked(made[report.count])]
     elif report.kind == "over time":
         made = _over_time(
@@ -189,6 +195,16 @@ def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFram
     numbers = pd.RangeIndex(len(groups.labels))
     grouped = rows.assign(group=groups.number).groupby("group")
     return _computed(report, grouped, numbers).set_axis(groups.labels)
+
+
+def _share_within(counts: pd.Series, report: Report) -> pd.Series:
+    """Return each row's share of those with its first key."""
+    if counts.index.nlevels < 2:
+        raise InvalidArgument(
+            f"{report.name}: share='within' is of the first of several keys, and by names one"
+        )
+    first = counts.index.codes[0] if isinstance(counts.index, pd.MultiIndex) else counts.index
+    return counts / counts.groupby(np.asarray(first)).transform("sum").clip(lower=1)
 
 
 def _computed(report: Report, grouped: Grouped, index: pd.Index) -> pd.DataFrame:
@@ -339,6 +355,11 @@ def _arguments(report: Report) -> dict[Parameter, str]:
         "``merged`` counts spellings of one source, referrer, website, region or country as one row, as `note` says;\n"
         "    ``exact`` keeps them apart"
     )
+    has_share = any(measure.name == "share" for measure in report.measures)
+    if has_share and report.kind == "groups" and (report.by is None or len(report.keys) > 1):
+        last[Parameter("share", option, default="total")] = (
+            "``total``: `share` is of the whole frame; ``within``: of the rows with the same first of several keys"
+        )
     return arguments | last
 
 

@@ -15,6 +15,7 @@ from osdi_frames.quoting import quoted
 from osdi_frames.reports.declared import EVENTS, REPORTS, Report
 from osdi_frames.reports.groups import Spelling, time_levels
 from osdi_frames.reports.making import row_numbers
+from osdi_frames.reports.people_protection import protector_of
 from osdi_frames.reports.protection import Breakdown, Counts, Mask, hide_in_line, protect
 
 _UNPROTECTED: Final = {name for report in REPORTS for name in report.unprotected}
@@ -31,10 +32,15 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     rows are in the order of time. Where the total leaves nothing open, as of ten signatures from ten sources, the
     report has no rows. Columns from which small counts could be computed are left out: people, the times of
     the first and the last act, RSVPs of events with a capacity and their fill rate, how many attended and their rate,
-    cumulative counts.
+    cumulative counts, and shares within the first of several keys.
 
     Of a report with a column per value single counts are missing, so that the totals of its rows and columns
     leave them open; of repeated pulls those are missing from which a count grew by little to the next.
+
+    Of reports on people rows are missing as well, as far as the sums of their columns reveal them: of `engagement`,
+    without `actions`, of `repeats`, where three rows have to be hidden, since the sum of acts is known, too, of
+    `attribution` and `compare`. Of `funnel` the steps that few reach, or few do not, and with `by` whole funnels; of
+    `retention` cohorts, and shares of few or of all but few. A row of `hosts` is a person: it is refused.
 
     Other reports are not known here: `osdi_frames.report` with `min_count` protects reports that are published
     together. Reports of nearly the same rows, as of the day before, can still be compared.
@@ -54,7 +60,7 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     Raises
     ------
     InvalidArgument
-        `below` is not a count, or the frame has none.
+        `below` is not a count, or the frame has none, or its rows are people.
 
     Examples
     --------
@@ -66,6 +72,8 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     """
     if not isinstance(below, int) or below < 1:
         raise InvalidArgument(f"below is the smallest count to show, not {quoted(below)}")
+    if protect_people := protector_of(report):
+        return protect_people(report, below)
     if report.index.name == _PULL:
         return _without_steps(report, below)
     if _is_spread(report):
@@ -78,6 +86,8 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     count = next((name for name in _COUNTS if name in report), None)
     if count is None:
         raise InvalidArgument(f"a report has a column {' or '.join(_COUNTS)}, or a column per value")
+    if "share" in report and not _is_of_total(report["share"], report[count]):
+        report = report.drop(columns="share")
     counts = _effective(report, count)
     [rows] = protect([Breakdown(np.flatnonzero(counts > 0), counts)], below=below)
     return _without_rows(report, rows, _UNPROTECTED)
@@ -160,6 +170,14 @@ def _without_rows(report: pd.DataFrame, hidden: Mask | None, unprotected: Iterab
     for name in shown.columns.drop("title", errors="ignore"):
         shown[name] = shown[name].mask(hidden)
     return shown if time_levels(report.index) else pd.concat([shown[~hidden], shown[hidden].sort_index()])
+
+
+def _is_of_total(share: pd.Series, count: pd.Series) -> bool:
+    """Return whether shares reveal no sum but the total."""
+    counts = _counts(count)
+    return bool(
+        np.allclose(share.astype("Float64").fillna(0).astype("float64"), counts / max(counts.sum(), 1))
+    )
 
 
 def _counts(frame: pd.DataFrame | pd.Series) -> Counts:

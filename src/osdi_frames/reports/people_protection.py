@@ -1,0 +1,181 @@
+"""What is hidden of reports on people and change, where each is published alone.
+
+A row, or a cell, with a count of people from 1 to ``below - 1`` is missing, and others as far as sums that can be
+known would reveal it: those of each column of counts, and of a funnel those of each step.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from math import gcd
+from typing import Final, TypeAlias
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_integer_dtype
+
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.reports.protection import Counts, Mask, hide_in_line, leaves_room
+
+Protect: TypeAlias = Callable[[pd.DataFrame, int], pd.DataFrame]
+
+
+def protector_of(report: pd.DataFrame) -> Protect | None:
+    """Return what hides small counts of a report on people.
+
+    It is None for every other report; one whose rows are people is refused.
+    """
+    columns = {*map(str, report.columns)}
+    if "rsvps_per_event" in columns:
+        raise InvalidArgument(
+            "hosts has a row for each person, whatever the counts are; it cannot be suppressed"
+        )
+    if report.index.name == "acts" and {"people", "share"} <= columns:
+        return _repeats
+    if "people" in columns and len(columns) > 1 and all(name.isdecimal() for name in columns - {"people"}):
+        return _retention
+    if columns == {"people", "share"}:
+        return _columns("people")
+    return next((protect for needed, protect in _BY_COLUMNS if needed <= columns), None)
+
+
+def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
+    """Hide periods; how many acts there are reveals repeated ones."""
+    counts = [_counts(report[name]) for name in ("people", "new", "returning")]
+    return _without(report.drop(columns="actions", errors="ignore"), _rows(counts, below), in_time=True)
+
+
+def _columns(*names: str) -> Protect:
+    """Return what hides rows with small counts in columns."""
+    return lambda report, below: _without(report, _rows([_counts(report[name]) for name in names], below))
+
+
+def _repeats(report: pd.DataFrame, below: int) -> pd.DataFrame:
+    """Hide numbers of acts.
+
+    The sums of people, and of their acts, are known: three hidden rows leave open what two do not.
+    """
+    counts, acts = _counts(report["people"]), np.asarray(report.index, dtype="int64")
+    small = (counts > 0) & (counts < below)
+    hidden = small.copy()
+    for row in [*np.argsort(counts, kind="stable"), None]:
+        if not hidden.any() or _are_open(counts, acts, hidden, small, below):
+            return _without(report, hidden, in_time=True)
+        if row is not None:
+            hidden[row] |= counts[row] > 0
+    return _without(report, None)
+
+
+def _are_open(counts: Counts, acts: Counts, hidden: Mask, small: Mask, below: int) -> bool:
+    """Return whether each small count can be another one.
+
+    People are exchanged between three rows, so that neither they nor their acts become more; 0 is shown.
+    """
+    if not leaves_room(counts[hidden], below=below):
+        return False
+    is_open = np.zeros(len(counts), dtype=bool)
+    for three in itertools.combinations(np.flatnonzero(hidden), 3):
+        first, second, third = acts[[*three]].tolist()
+        moved = np.array([third - second, first - third, second - first])
+        moved //= gcd(third - second, second - first)
+        if (counts[[*three]] + moved >= 1).all() or (counts[[*three]] - moved >= 1).all():
+            is_open[[*three]] = True
+            if is_open[small].all():
+                return True
+    return False
+
+
+def _funnel(report: pd.DataFrame, below: int) -> pd.DataFrame:
+    """Hide steps, or those of several funnels.
+
+    Funnels are hidden that have a small step. Those who do not reach a step can be few, too. The share of a hidden
+    step is in that of the step after it.
+    """
+    if not isinstance(report.index, pd.MultiIndex):
+        hidden = _steps(_counts(report["people"]), below)
+        shown = _without(report, hidden, in_time=True)
+        after = np.append(False, hidden[:-1])
+        return shown.assign(of_previous=shown["of_previous"].mask(after))
+    values = report.index.droplevel(-1)
+    number, names = pd.factorize(values)
+    steps = _counts(report["people"]).reshape(len(names), -1) if len(report) else np.zeros((0, 1), "int64")
+    lost = -np.diff(steps, axis=1)
+    rows = _rows([*steps.T, *lost.T], below)
+    return _without(report, None if rows is None else rows[number])
+
+
+def _steps(counts: Counts, below: int) -> Mask:
+    """Return which steps of one funnel are hidden."""
+    hidden = (counts > 0) & (counts < below)
+    if len(counts) and hidden[0]:
+        return np.ones(len(counts), dtype=bool)
+    last = counts[0] if len(counts) else 0
+    for step in range(1, len(counts)):
+        hidden[step] |= 0 < last - counts[step] < below
+        last = last if hidden[step] else counts[step]
+    return hidden
+
+
+def _retention(report: pd.DataFrame, below: int) -> pd.DataFrame:
+    """Hide small cohorts, and shares of (all but) few."""
+    people = _counts(report["people"])
+    shares = report.drop(columns="people").astype("Float64").to_numpy("float64", na_value=np.nan)
+    active = np.nan_to_num(np.round(shares * people[:, None])).astype("int64")
+    few = (active > 0) & (active < below)
+    passive = people[:, None] - active
+    few |= (passive > 0) & (passive < below) & (active > 0)
+    rows = _rows([people], below)
+    if rows is None:
+        return _without(report, None)
+    shown = _without(report, rows, in_time=True)
+    for number, name in enumerate(column for column in report.columns if column != "people"):
+        shown[name] = shown[name].mask(few[:, number])
+    return shown
+
+
+#: By the columns that a report has, the more special ones first.
+_BY_COLUMNS: Final[Sequence[tuple[set[str], Protect]]] = (
+    ({"people", "new", "returning"}, _engagement),
+    ({"people", "of_first", "of_previous", "low", "high"}, _funnel),
+    ({"first_people", "first_share", "last_people", "last_share"}, _columns("first_people", "last_people")),
+    ({"before", "now", "change", "change_share"}, _columns("before", "now")),
+)
+
+
+def _rows(columns: Sequence[Counts], below: int) -> Mask | None:
+    """Return which rows to hide.
+
+    The sum of each column is known. It is None where the sums reveal all.
+    """
+    hidden: Mask = np.any([(counts > 0) & (counts < below) for counts in columns], axis=0)
+    before = -1
+    while before < hidden.sum():
+        before = int(hidden.sum())
+        for counts in columns:
+            if counts[hidden].any():
+                hidden = hide_in_line(counts, hidden, below=below)
+    closed = [
+        counts for counts in columns if counts[hidden].any() and not leaves_room(counts[hidden], below=below)
+    ]
+    return None if closed else hidden
+
+
+def _without(report: pd.DataFrame, hidden: Mask | None, *, in_time: bool = False) -> pd.DataFrame:
+    """Hide rows as a whole.
+
+    None leaves no row, not even its name. Those that are hidden come last, in the order of the index, unless rows
+    have an order of their own.
+    """
+    if hidden is None:
+        return report.iloc[:0]
+    shown = report.astype({name: "Int64" for name in report if is_integer_dtype(report[name].dtype)})
+    for name in shown.columns:
+        shown[name] = shown[name].mask(hidden)
+    is_funnel = isinstance(report.index, pd.MultiIndex) and report.index.names[-1] == "step"
+    last = shown[hidden] if is_funnel else shown[hidden].sort_index()
+    return shown if in_time else pd.concat([shown[~hidden], last])
+
+
+def _counts(column: pd.Series) -> Counts:
+    return np.asarray(column.astype("Int64").fillna(0), dtype="int64")

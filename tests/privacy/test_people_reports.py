@@ -1,0 +1,187 @@
+"""Small counts of reports on people: who knows what is shown, and the sums, cannot solve for them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from scipy.optimize import LinearConstraint, milp
+
+import osdi_frames as of
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.reports import suppress
+from tests.acts import START, Act, frame
+
+BELOW = 5
+FEW = settings(max_examples=40)
+
+_GROUPS = st.fixed_dictionaries(
+    {
+        "people": st.sampled_from([1, 1, 2, 3, 4, 5, 6, 9, 14, 30]),
+        "month": st.integers(0, 3),
+        "source": st.sampled_from([None, "email", "web", "ads", "flyer"]),
+        "then": st.lists(
+            st.tuples(
+                st.sampled_from(["signed", "rsvped", "rsvped", "attended"]),
+                st.integers(0, 2),
+                st.sampled_from([None, "email", "web"]),
+            ),
+            max_size=4,
+        ),
+    }
+)
+
+
+def rows_of(groups: list[dict]) -> list[Act]:
+    """Return acts of groups of people who do the same."""
+    rows: list[Act] = []
+    for group, each in enumerate(groups):
+        for person in range(each["people"]):
+            month = each["month"]
+            acts = [("signed", month, each["source"])]
+            for action, later, source in each["then"]:
+                month += later
+                acts.append((action, month, source))
+            rows += [
+                {
+                    "person_id": f"{group}-{person}",
+                    "date": START + pd.Timedelta(days=31 * months + number),
+                    "action": action,
+                    "subject_id": "march",
+                    "source": source,
+                    "referrer": None,
+                    "number": number + 1,
+                    "excluded": None,
+                }
+                for number, (action, months, source) in enumerate(acts)
+            ]
+    return sorted(rows, key=lambda row: row["date"])
+
+
+ACTIONS = st.lists(_GROUPS, min_size=1, max_size=8).map(rows_of).map(frame)
+
+
+def assert_open(true: Sequence[int], shown: pd.Series, *weights: Sequence[int]) -> None:
+    """Solve for each small hidden count with the sum of all, and with weighted sums; 0 is shown."""
+    true = np.asarray(true)
+    hidden = np.flatnonzero(shown.isna())
+    small = [row for row in hidden if 0 < true[row] < BELOW]
+    assert not (shown.dropna().gt(0) & shown.dropna().lt(BELOW)).any()
+    if not small:
+        return
+    sums = np.array([np.ones(len(true)), *weights])[:, hidden]
+    known = LinearConstraint(sums, sums @ true[hidden], sums @ true[hidden])
+    least = LinearConstraint(np.eye(len(hidden)), np.minimum(true[hidden], 1), np.inf)
+    for row in small:
+        objective = (hidden == row).astype("float64")
+        found = [
+            round(
+                sign
+                * milp(sign * objective, constraints=[known, least], integrality=np.ones(len(hidden))).fun
+            )
+            for sign in (1, -1)
+        ]
+        assert found[0] < found[1], (true, hidden, row)
+
+
+def in_order(suppressed: pd.DataFrame, report: pd.DataFrame) -> pd.DataFrame | None:
+    """Return a suppressed report with the rows of the report, or None where it has none."""
+    if suppressed.empty:
+        return None
+    assert {*suppressed.index} == {*report.index}
+    return suppressed.reindex(report.index)
+
+
+@FEW
+@given(ACTIONS)
+def test_no_small_count_of_a_report_on_people_can_be_solved_for(actions):
+    for report, columns in (
+        (of.engagement(actions), ["people", "new", "returning"]),
+        (of.attribution(actions, "signed"), ["people"]),
+        (of.attribution(actions, "signed", touch="both"), ["first_people", "last_people"]),
+        (of.compare(actions, "M", until="2026-03-01"), ["before", "now"]),
+        (of.repeats(actions), ["people"]),
+    ):
+        shown = in_order(suppress(report, BELOW), report)
+        for column in columns if shown is not None else ():
+            weights = [report.index] if report.index.name == "acts" else []
+            assert_open(report[column], shown[column], *weights)
+        assert "actions" not in suppress(report, BELOW)
+
+
+@FEW
+@given(ACTIONS)
+def test_a_funnel_shows_no_step_of_few_people_and_none_that_few_do_not_reach(actions):
+    report = of.funnel(actions, within="99D")
+    shown = suppress(report, BELOW)
+    people = shown["people"].dropna().tolist()
+    assert not {*people} & {*range(1, BELOW)}
+    assert not {before - after for before, after in itertools.pairwise(people)} & {*range(1, BELOW)}
+    assert shown.index.tolist() == report.index.tolist()
+    for step, row in shown.iterrows():  # what is shown beside is of counts that are shown
+        before = [*report.index][max([*report.index].index(step) - 1, 0)]
+        assert pd.isna(row["people"]) <= pd.isna([*row]).all()
+        assert pd.isna(row["of_previous"]) or pd.notna(shown.loc[before, "people"])
+    split = of.funnel(actions, within="99D", by="source")
+    hidden = suppress(split, BELOW)
+    for step in ("signed", "rsvped", "attended"):
+        of_step = split.xs(step, level="step")
+        if len(hidden):
+            assert_open(of_step["people"], hidden.xs(step, level="step").reindex(of_step.index)["people"])
+
+
+@FEW
+@given(ACTIONS)
+def test_retention_shows_no_small_cohort_and_no_share_of_few(actions):
+    report = of.retention(actions, until="2026-09-01")
+    shown = in_order(suppress(report, BELOW), report)
+    if shown is None:
+        return
+    assert_open(report["people"], shown["people"])
+    for later in report.columns[1:]:
+        active = (shown[later] * report["people"]).dropna().astype("float64").round()
+        passive = (report["people"] - active).dropna()
+        assert not active.between(1, BELOW - 1).any()
+        assert not passive[active > 0].between(1, BELOW - 1).any()
+        assert shown[later][shown["people"].isna()].isna().all()
+
+
+def test_hosts_are_people_and_are_not_published():
+    with pytest.raises(InvalidArgument, match="a row for each person"):
+        suppress(of.hosts(frame(rows_of([]))))
+
+
+@given(ACTIONS)
+@settings(max_examples=5)
+def test_what_is_suppressed_is_drawn(actions):
+    for name, report in {
+        "engagement": of.engagement(actions),
+        "retention": of.retention(actions),
+        "repeats": of.repeats(actions),
+        "funnel": of.funnel(actions, by="source"),
+        "attribution": of.attribution(actions, "signed", touch="both"),
+        "compare": of.compare(actions, "M"),
+        "weekday_hours": of.weekday_hours(of.utc_to_local(actions, timezone="UTC")),
+    }.items():
+        getattr(of.plots, name)(
+            suppress(report, BELOW), ax=Figure().subplots()
+        ).figure.draw_without_rendering()
+
+
+def test_of_what_is_not_small_as_little_as_possible_is_hidden():
+    report = pd.DataFrame(
+        {"people": [20, 9, 7, 1], "share": [0.5, 0.2, 0.2, 0.1]}, ["email", "web", "flyer", "ann"]
+    )
+    assert suppress(report)["people"].dropna().tolist() == [20, 9]
+    change = pd.DataFrame(
+        {"before": [20, 9, 7, 0], "now": [21, 9, 6, 1], "change": [1, 0, -1, 1], "change_share": 0.1}
+    )
+    assert suppress(change)["now"].dropna().tolist() == [21, 9]
+    acts = pd.DataFrame({"people": [50, 40, 30, 20, 2], "share": 0.2}, pd.Index([1, 2, 3, 4, 5], name="acts"))
+    assert suppress(acts)["people"].dropna().tolist() == [50, 40]
