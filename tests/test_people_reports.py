@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 from math import sqrt
 
+import dask.dataframe
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -128,6 +130,13 @@ def test_retention_is_the_share_of_a_cohort_that_acts_again_and_missing_where_a_
                 and period + pd.DateOffset(months=1) <= end
             ):
                 assert period in seen[start]
+
+
+def test_retention_shows_no_column_of_decades_without_an_act():
+    made = of.retention(frame(ROWS[:1]), until="2060-01-01")
+    assert made.columns.tolist() == ["people", 0]
+    made = of.retention(frame(ROWS[:1]), until="2026-04-15")
+    assert made.columns.tolist() == ["people", 0, 1, 2]
 
 
 @FEW
@@ -337,11 +346,14 @@ def test_frames_of_other_libraries_and_dtypes_make_the_same_report(name):
     shapes = {
         "pyarrow": pa.Table.from_pandas(actions),
         "polars": pl.from_pandas(actions),
+        "dask": dask.dataframe.from_pandas(actions, npartitions=2),
         "objects": actions.astype(object).set_axis([9] * len(actions)),
         "categories": actions.astype({"source": "category", "person_id": "category", "action": "category"}),
         "in any order": actions.sample(frac=1, random_state=3),
     }
     before = actions.copy(deep=True)
+    with duckdb.connect() as connection:
+        shapes["duckdb"] = connection.from_arrow(shapes["pyarrow"]).arrow()
     for shape, same in shapes.items():
         made = REPORTS[name](same)
         assert_frame_equal(made, expected, obj=shape, check_freq=False)

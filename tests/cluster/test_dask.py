@@ -144,7 +144,10 @@ def in_dask(data) -> dict[str, Any]:
 def test_every_report_is_that_of_pandas(report, in_pandas, in_dask, here):
     by = {"snapshots": "status", "events": "location_region"}.get(report.table, "source")
     more = (by,) if report.by is None else ()
-    made, whole = (function_of(report)(read[report.table], *more) for read in (in_dask, in_pandas))
+    tables = (report.table, *([report.joined.table] if report.joined else []))
+    made, whole = (
+        function_of(report)(*(read[table] for table in tables), *more) for read in (in_dask, in_pandas)
+    )
     assert_frame_equal(made, whole)
 
 

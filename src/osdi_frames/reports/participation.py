@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -168,14 +169,12 @@ def _ordinals(times: pd.DatetimeIndex, period: str) -> NDArray[np.int64]:
 def _columns(later: NDArray[np.int64], last: int, start: int, ten_years_on: int) -> NDArray[np.int64]:
     """Return how many periods later to show.
 
-    Between two that are further apart than ten years, where nobody acts, none is shown.
+    Where nobody acts for more than ten years, none is shown.
     """
-    found = np.unique(np.append(later, [0, max(last, 0)]))
-    near = np.diff(found) <= ten_years_on - start
-    parts = [
-        np.arange(one + 1, other + 1) for one, other in zip(found[:-1][near], found[1:][near], strict=True)
-    ]
-    columns = np.unique(np.concatenate([found, *parts]))
+    found = np.unique(np.append(later, 0))
+    pairs = itertools.pairwise([*found.tolist(), last + 1])
+    near = [np.arange(one, other) for one, other in pairs if other - one <= ten_years_on - start]
+    columns = np.unique(np.concatenate([found, *near]))
     return columns[columns <= max(last, 0)]
 
 
