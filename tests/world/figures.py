@@ -64,12 +64,12 @@ def reports(truth: Truth) -> dict[str, list[Line]]:
         figures = partial(_of_acts, count, rows)
         for column in "source", "referrer":
             made[f"{count}_by_{column}"] = _ranked(rows, _code(column, rows), figures)
+        made[f"{subject}_by_region"] = _ranked(rows, _place, figures)
         made[f"{subject}_by_month"] = _cumulative(_by_month(rows, "created_date", figures), count)
     made["attendances_by_region"] = _ranked(attendances, _place, partial(_of_acts, "rsvps", attendances))
     figures = partial(_of_acts, "signatures", signatures)
     made["signatures_by_petition"] = _titled(_ranked(signatures, _id("petition_id"), figures), petitions)
     made["signatures_by_website"] = _ranked(signatures, lambda row: WEBSITES[row["website"]], figures)
-    made["signatures_by_region"] = _ranked(signatures, _place, figures)
     unmade = (
         ()
         if truth.tables["attendances"]
