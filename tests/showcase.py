@@ -23,7 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from osdi_frames.sample import World, deliveries, pulls, times
+from osdi_frames.sample import World, acts, deliveries, pulls, times
 from osdi_frames.sample.deployment import href_of, id_of
 from osdi_frames.sample.people import make_attendances
 from osdi_frames.sample.writing import documents
@@ -34,6 +34,7 @@ Document = dict[str, Any]
 DATA = Path(__file__).parents[1] / "data"
 
 MAIN, SIGNATURES = World(event_count=135, petition_count=20), 1350
+SECOND_ACTS = 6  # of each kind of other acts
 SECOND, SECOND_SIGNATURES = World(event_count=15, petition_count=5, prefix="platform"), 150
 
 #: The layout of each file of the sample; that of deliveries follows.
@@ -48,6 +49,10 @@ LAYOUTS = {
     "event_campaigns.ndjson": "event_campaigns/page-{compact}.json",
     "signatures.ndjson": "signatures/page-{pretty}.json",
     "petitions.ndjson": "petitions/page-{pretty}.json",
+    "acts/donations.ndjson": "acts/donations.ndjson.zst",
+    "acts/outreaches.ndjson": "acts/outreaches-glued.json.gz",
+    "acts/taggings.ndjson": "acts/taggings.zip",
+    "acts/deliveries.ndjson": "acts/deliveries-received.ndjson.gz",
 }
 
 #: The layout of the deliveries before a month, since that of the line above.
@@ -93,7 +98,7 @@ def layout_of(name: str) -> str:
     kind, _, month = name.removesuffix(".ndjson").partition("/")
     if kind == "deliveries":
         return "deliveries/" + next(layout for before, layout in DELIVERIES.items() if month < before)
-    return LAYOUTS[name]
+    return LAYOUTS.get(name, name)
 
 
 def write_mixed(folder: Path) -> None:
@@ -109,6 +114,9 @@ def write_mixed(folder: Path) -> None:
     pack(folder / "both.tar.gz", members(delivery.body for delivery in sent))
     collections = pulls.event_campaigns(SECOND), pulls.petitions(SECOND, signed), attendances(SECOND)
     write_documents(folder / "collections-glued.json.gz", chain.from_iterable(collections))
+    others = (page for _, page in acts.collections(SECOND, SECOND_ACTS))
+    sent_others = acts.received(SECOND, SECOND_ACTS)
+    write_documents(folder / "acts-glued.json.gz", chain(others, sent_others))
     (folder / "README.txt").write_bytes(b"Everything of the second deployment, as it came.\n")
 
 

@@ -263,7 +263,7 @@ def test_the_command_pulls_with_more_collections(demo, tmp_path):
     assert result.exit_code == 0, result.output
     assert "petitions/{id}/signatures: 20 lists" in result.output
     assert len(records(tmp_path, "osdi:signatures")) == 390
-    assert CliRunner().invoke(command, [*words, "--with", "tags"]).exit_code == 2
+    assert CliRunner().invoke(command, [*words, "--with", "lists"]).exit_code == 2
 
 
 @pytest.mark.parametrize("extra", [[], ["--version", "v2"]], ids=["", "with a version"])

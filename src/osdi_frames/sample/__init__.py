@@ -14,6 +14,8 @@ life. How it is distributed:
 * Signatures: more and more over five years; a petition's share fades with time (to 1/e in three months).
   Sources follow a power law. Each optional part is there with its own chance, stated where it is drawn.
 * Deliveries: see `deliveries`.
+* Submissions, donations, outreaches, responses: one of each for thirty signatures, evenly over two years; every other
+  one by somebody who signs or attends. Tags are people's of these.
 
 What is not imitated: nights and weekends, bounces between petitions, people who move house.
 """

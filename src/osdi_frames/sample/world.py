@@ -75,7 +75,7 @@ class World(Deployment):
         self.draws("petitions").shuffle(words)
         first, last = times.UNTIL - 5 * times.YEAR, times.UNTIL - times.YEAR / 6
         launches = (first + (last - first) * (n / self.petition_count) for n in range(self.petition_count))
-        made = list(self._published("petition", "signatures", launches, words))
+        made = list(self.published("petition", "signatures", launches, words))
         for number, (petition, creator) in enumerate(zip(made, cycle(self.people.values()))):
             links = petition["_links"]
             links["osdi:record_signature_helper"] = links["osdi:signatures"]
@@ -139,9 +139,9 @@ class World(Deployment):
         words = self.draws("campaigns").sample(WORDS["campaigns"], len(WORDS["campaigns"]))
         first, count = times.EMBEDDED_UNTIL - times.YEAR * 13 / 12, 2 + self.event_count // 12
         launches = [first, *(times.growing(n / count) for n in range(count))]
-        return list(self._published("event_campaign", "events", launches, words))
+        return list(self.published("event_campaign", "events", launches, words))
 
-    def _published(
+    def published(
         self, kind: str, parts: str, launches: Iterable[datetime], words: list[dict[str, str]]
     ) -> Iterator[Document]:
         """Make a campaign or petition for each launch.

@@ -14,7 +14,7 @@ from operator import itemgetter
 
 from osdi_frames.durable import make_folder
 from osdi_frames.progress import bar
-from osdi_frames.sample import pulls
+from osdi_frames.sample import acts, pulls
 from osdi_frames.sample.deliveries import deliveries
 from osdi_frames.sample.deployment import Document, href_of
 from osdi_frames.sample.world import World
@@ -37,14 +37,17 @@ def write(
 
     The same arguments make the same bytes. There are pages of events (``events/``), deliveries a line each by month
     (``deliveries/``, in envelopes since 2026), a collection of signatures made over the API (``signatures/``), event
-    campaigns and petitions. Deliveries are streamed: memory does not grow with their number.
+    campaigns, petitions, and what people do besides (``acts/``): submissions, donations, outreaches, responses, with
+    what these belong to, their deliveries, tags and taggings. Deliveries are streamed: memory does not grow with their
+    number.
 
     Parameters
     ----------
     destination
         A folder, which appears when everything is written, or never.
     signatures, events
-        How many different ones; deliveries are about a tenth more than signatures, by retries and such.
+        How many different ones; deliveries are about a tenth more than signatures, by retries and such. Of each kind of
+        other acts there is one for thirty signatures.
     seed
         Decides every identifier and every draw.
     overwrite
@@ -63,7 +66,7 @@ def write(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(folder, signatures=200, events=20)
     ...     sorted(path.name for path in pathlib.Path(folder).glob("[!.]*"))
-    ['deliveries', 'event_campaigns.ndjson', 'events', 'petitions.ndjson', 'signatures.ndjson']
+    ['acts', 'deliveries', 'event_campaigns.ndjson', 'events', 'petitions.ndjson', 'signatures.ndjson']
     """
     from osdi_frames.output.folder import output_folder  # imports libraries that the sandbox does without
 
@@ -93,6 +96,10 @@ def documents(
         name = f"deliveries/{delivery.received_at:%Y-%m}.ndjson"
         yield name, delivery.envelope() if enveloped else delivery.body
     yield from _in("petitions.ndjson", pulls.petitions(world, signed))
+    others = max(signatures // 30, 4)  # of each kind
+    for name, page in acts.collections(world, others):
+        yield f"acts/{name}.ndjson", page
+    yield from _in("acts/deliveries.ndjson", acts.received(world, others))
 
 
 def _in(name: str, pulled: Iterable[Document]) -> Iterator[tuple[str, Document]]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from starlette.applications import Starlette
 
-from osdi_frames.sample import World
+from osdi_frames.sample import World, acts
 from osdi_frames.sample.deployment import Document, href_of
 from osdi_frames.sample.people import referrer_data, signer
 from osdi_frames.sandbox.admin import GROUP
@@ -19,15 +19,16 @@ from osdi_frames.sandbox.site import Site
 
 EVENTS = 120
 SIGNATURES = 400
+OTHERS = 24  # submissions, donations, outreaches, responses, of each
 _FIRST_ATTENDEE = 1_000_000  # so that no attendee is one of the signers
 
 
 def fill_demo(app: Starlette, *, origin: str = "http://127.0.0.1", seed: int = 7) -> None:
     """Fill an empty sandbox with a made-up world.
 
-    Campaigns, events, RSVPs, petitions, people and signatures belong to the group, whose key sees them, each made at
-    its own moment; links lead to `origin`. A sandbox that has events is left as it is, one that is being served
-    answers nothing until it is filled.
+    Campaigns, events, RSVPs, petitions, people, signatures and other acts belong to the group, whose key sees them,
+    each made at its own moment; links lead to `origin`. A sandbox that has events is left as it is, one that is being
+    served answers nothing until it is filled.
 
     Examples
     --------
@@ -95,6 +96,8 @@ class _Replay:
             self._create(event)
         for signature in self._world.signatures(SIGNATURES):
             self._sign(signature)
+        for other in acts.KINDS:
+            self._act_on(other)
 
     def _begun(self, document: Document) -> Document:
         """Set the clock to a document's creation; return its body."""
@@ -138,6 +141,18 @@ class _Replay:
         signed = self._act("signature", petition, body, data, by="api")
         if signed.created_date != signature["created_date"]:
             self._service.new_id()  # a repeat draws one, too, so that the ids after it are always the same
+
+    def _act_on(self, kind: acts.ActKind) -> None:
+        """Publish forms or the like, and let attendees act on them, one after the other."""
+        parents, made = acts.make_acts(self._world, kind, OTHERS)
+        for parent in parents:
+            own = self._service.add_titled(kind.of, self._group, self._begun(parent), self._site, by="ui")
+            self._ids[href_of(parent)] = own.resource_id
+        for act, person_id in zip(made, self._attendees, strict=False):
+            body, data = self._begun(act.answer), act.answer[self._site.prefixed("<p>:referrer_data")]
+            body["_links"] = self._linked("osdi:person", person_id)
+            href = act.answer["_links"][kind.key(self._world, kind.of)]["href"]
+            self._act(kind.name, self._service.resource(kind.of, self._ids[href]), body, data, by="page")
 
     def _act(self, kind: str, parent: Resource, body: Document, data: Document, *, by: str) -> Resource:
         """Record an act.

@@ -170,7 +170,7 @@ acted["donation"] = [
     *rows(client.get_fundraising_page_donations(page)),
     *rows(client.get_person_donations(person)),
 ]
-[advocacy_campaign] = map(id_of, rows(client.get_advocacy_campaigns()))  # Parsons makes none
+advocacy_campaign, *_ = map(id_of, rows(client.get_advocacy_campaigns()))  # Parsons makes none
 one = id_of(client.create_outreach(advocacy_campaign, to_person | {"subject": "River"}))
 client.update_outreach(advocacy_campaign, one, {"subject": "Again"})
 acted["outreach"] = [
