@@ -70,7 +70,7 @@ class Archive(Reader):
         ----------
         since, until
             A year, month, day or time, as ``"2026-05"``, the last one included; by the start_date of events (wall
-            clock) and the created_date of signatures and attendances (UTC). What has no date is left out.
+            clock) and the created_date of signatures, attendances and other acts (UTC). What has no date is left out.
         petition, campaign, status
             An id or status, or a list of them; of signatures and petitions, of events and event campaigns, and of
             events. Elements of other types are all kept: of one campaign's attendances, choose those whose `event_id`
@@ -116,7 +116,7 @@ class Archive(Reader):
             leaves the e-mail address of a delivery. ``"message"`` collapses only the retries of a webhook message,
             False nothing.
         people
-            Whether signatures and attendances take names, e-mail, phone and location from the table `people` where
+            Whether acts take names, e-mail, phone and location from the table `people` where
             they have none of their own; `person_filled` lists which they took. Only with ``dedupe=True``.
 
         Returns
@@ -234,7 +234,7 @@ class Archive(Reader):
     def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the people, one row each; see `table`.
 
-        A row says all that is known from people pages, signatures, attendances and events that embed people. Names,
+        A row says all that is known from people pages, acts and events that embed people. Names,
         e-mail, phone, address and languages are each from the newest version that carries them; custom fields are
         merged by name. `first_seen` and `last_seen` are the least and the greatest of the person's own dates and of
         when the acts were created.

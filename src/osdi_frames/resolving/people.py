@@ -1,6 +1,6 @@
 """People: one row for each, of all that is known, and what acts take from them.
 
-The versions of a person are people pages, the persons of signatures and attendances, and those embedded in events.
+The versions of a person are people pages, the persons of acts, and those embedded in events.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ CONTACT = (
     "custom_fields",
     column("custom_fields", "Custom fields as JSON text.", kind="json", privacy=IDENTIFYING),
 )
-#: When a person is known: the own dates of all versions, and when signatures and attendances were made.
+#: When a person is known: the own dates of all versions, and when acts were done.
 _SEEN = tuple(
     Column(name, "utc", (), (), meaning, "resolved")
     for name, meaning in (
@@ -76,7 +76,7 @@ PEOPLE = Table(
         keys=("given_name", "family_name", "email_addresses", "phone_numbers", "postal_addresses"),
         ignored=tuple(f"_links.{link}" for link in PERSON_LINKS),
     ),
-    "One row per person of people pages, signatures, attendances and events.",
+    "One row per person of people pages, acts and events.",
     keys=(
         *own("person", privacy=PERSON_ID),
         *NAMES,
