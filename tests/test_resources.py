@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 import osdi_frames as of
-from tests.strategies import ATTENDANCE, EVENT_CAMPAIGN, SIBLINGS, SIGNATURE, SIGNATURE_OF_A_PAGE, spelled
+from tests.strategies import (
+    ATTENDANCE,
+    EVENT_CAMPAIGN,
+    RESPONSE,
+    SIBLINGS,
+    SIGNATURE,
+    SIGNATURE_OF_A_PAGE,
+    spelled,
+)
 
 MONDAY, TUESDAY = "2026-05-04T00:00:00Z", "2026-05-05T00:00:00Z"
 
@@ -60,6 +69,13 @@ def test_a_single_resource_is_recognised_by_its_address():
         "events/e1/attendances/c1?x=1": ("attendances", "attendance_id"),
         "petitions/p1/signatures/c1": ("signatures", "signature_id"),
         "people/c1": ("people", "person_id"),
+        "forms/f1/submissions/c1": ("submissions", "submission_id"),
+        "donations/c1": ("donations", "donation_id"),
+        "fundraising_pages/c1": ("fundraising_pages", "fundraising_page_id"),
+        "advocacy_campaigns/v1/outreaches/c1": ("outreaches", "outreach_id"),
+        "surveys/y1/responses/c1": ("responses", "response_id"),
+        "tags/t1/taggings/c1": ("taggings", "tagging_id"),
+        "tags/c1": ("tags", "tag_id"),
     }
     for address, (table, column) in kinds.items():
         document = {"title": "x", "_links": {"self": {"href": f"https://example.org/api/v2/{address}"}}}
@@ -77,6 +93,28 @@ def test_a_delivery_of_signatures_and_attendances_is_read_into_both_tables():
     assert (attendance["event_id"], attendance["person_id"], attendance["status"]) == ("e1", "p9", "accepted")
     for name in ("given_name", "email", "location_locality", "add_tags", "idempotency_key", "sponsor_title"):
         assert attendance[name] == signature[name]
+
+
+@pytest.mark.parametrize("escaped", [False, True], ids=["plain", "escaped"])
+@pytest.mark.parametrize(
+    "key", ["action_network:response", "platform:response", "osdi:response", "desk:response"]
+)
+def test_a_response_is_read_under_each_key_of_its_type_and_its_unknown_keys_are_listed(
+    tmp_path, key, escaped
+):
+    elements = [{"osdi:signature": SIGNATURE} | SIBLINGS, {key: RESPONSE | {"mood": 1}} | SIBLINGS]
+    text = json.dumps(spelled(elements, "platform"))
+    path = tmp_path / "delivery.json"
+    path.write_text(
+        text.replace(key, key.replace(":", "\\u003a").replace("r", "\\u0072")) if escaped else text
+    )
+    tables = of.open(path, prefix="desk").tables(["signatures", "responses", "people"])
+    (row,) = tables["responses"].to_dict("records")
+    assert (row["response_id"], row["survey_id"], row["element"]) == ("d1", "b1", 1)
+    assert tables["signatures"]["signature_id"].tolist() == ["s1"]
+    assert tables["people"]["person_id"].tolist() == ["p9"]
+    listed = of.check(path, prefix="desk")
+    assert listed.loc[listed["problem"] == "undeclared key", "detail"].tolist() == ["response: mood"]
 
 
 def test_a_signature_of_an_api_page_has_its_ids_and_dates_without_links():

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import osdi_frames as of
 from tests.clocks import wait_for
 
 from . import schemas
 from .schemas import assert_valid, collection, delivery
+from .test_any_request import JSON, SIGNATURES, entries
 
 ADA = {"given_name": "Ada", "email_addresses": [{"address": "ada@example.org"}]}
 BEN = {"given_name": "Ben", "email_addresses": [{"address": "ben@example.org"}]}
@@ -98,6 +102,40 @@ def test_collections_have_the_keys_and_fields_of_their_resources_and_every_link_
         assert caller.v1.get(f"/{path}").json()["total_records"] == count
     assert caller.v2.get("/donations").json()["total_records"] == (2 if act.name == "donation" else 0)
     assert caller.v2.post("/donations", json=act.body).status_code == 405
+
+
+#: Fields of all acts with any values; some fit.
+OWN = st.fixed_dictionaries(
+    {},
+    optional={
+        "recipients": JSON
+        | st.lists(entries({"display_name": str, "amount": str}) | JSON, max_size=3)
+        | st.just([{"display_name": "River", "amount": "12.50"}]),
+        "targets": JSON | st.lists(entries({"title": str, "ocdid": str}) | JSON, max_size=3),
+        "platform:recurrence": JSON | entries({"recurring": bool, "period": str}),
+        **dict.fromkeys(("amount", "currency", "type", "subject", "message", "duration", "payment"), JSON),
+    },
+)
+
+
+@by_act
+def test_any_body_is_refused_or_answered_with_what_fits_the_tables(alone, caller, act):
+    of_id = published(alone, caller, act)
+    path = f"/{act.of}s/{of_id}/{act.plural}"
+
+    @settings(max_examples=30)
+    @given(body=SIGNATURES, own=OWN, changes=OWN)
+    def check(body, own, changes):
+        answer = caller.v2.post(path, content=json.dumps(body | own))
+        assert answer.status_code in (200, 400), answer.text
+        if answer.status_code == 200:
+            made = answer.json()
+            changed = caller.v2.put(made["_links"]["self"]["href"], content=json.dumps(changes))
+            assert changed.status_code in (200, 400), changed.text
+            page = caller.v2.get(path).json()
+            assert "error" not in of.check([page, caller.v2.get(f"/{act.of}s").json()])["severity"].tolist()
+
+    check()
 
 
 @by_act

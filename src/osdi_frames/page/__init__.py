@@ -37,6 +37,7 @@ from osdi_frames.problems import ProblemKind
 from osdi_frames.reports import Report
 from osdi_frames.reports.archive_report import ReportResult
 from osdi_frames.reports.measures import show
+from osdi_frames.tables import element_types
 
 #: What a line that names what is not counted, or is one row, says to those who call functions or commands.
 _HOW_TO_INCLUDE, _HOW_TO_PART = re.compile("; include=.*"), re.compile("; spelling=.*")
@@ -168,6 +169,7 @@ def _of_inspection(found: Inspection, others: Mapping[str, int]) -> dict[str, An
     return {
         "found": found,
         "others": others,
+        "plurals": {element.name: element.plural for element in element_types()},
         "problems": int(counts.sum()) - unread,
         "unread": unread,
         "table": table,

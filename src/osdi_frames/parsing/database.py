@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import tempfile
 import threading
 import weakref
@@ -197,6 +198,32 @@ class Lines:
         """Return its memory."""
         os.truncate(self.address, 0)
         self.size = 0
+
+
+def text_of(documents: pa.ChunkedArray) -> bytes:
+    """Return the text of documents, one after the other."""
+    return b"".join(_text(chunk).to_pybytes() for chunk in documents.chunks)
+
+
+def _text(documents: pa.StringArray) -> pa.Buffer:
+    _, offsets, data = documents.buffers()
+    if not data:
+        return pa.py_buffer(b"")
+    ends = np.frombuffer(offsets, np.int32)[documents.offset : documents.offset + len(documents) + 1]
+    return data[ends[0] : ends[-1]]
+
+
+#: A letter, or a colon, that is written as an escape.
+_ESCAPE = re.compile(rb"\\u00[2-7]")
+
+
+def may_have(text: bytes, key: str) -> bool:
+    """Return whether JSON may have a key, whatever is escaped in it.
+
+    >>> may_have(b'{"osdi:signature": {}}', "osdi:signature"), may_have(b'{"a": "osdi:signature"}', "osdi:donation")
+    (True, False)
+    """
+    return f'"{key}"'.encode() in text or (b"\\u00" in text and _ESCAPE.search(text) is not None)
 
 
 def _lines(documents: pa.StringArray) -> pa.Buffer:

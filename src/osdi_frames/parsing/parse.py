@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import chain, count
 from typing import Any
@@ -358,7 +357,9 @@ class _Group:
             if form.kind == "page":
                 self.unparsable.update(self._nesting(form, chosen))
             if form.kind == "delivery":
-                self.unparsable.update(self._spelled_otherwise(form, chosen))
+                text = database.text_of(chosen["document"])
+                self.unparsable.update(self._spelled_otherwise(form, chosen, text))
+                held = [found for found in (_occurring(one, text) for one in held) if found.types]
             if not held and form.kind == "delivery":
                 for keys, owners, _ in self._asked(database.entry_keys_query(form), chosen):
                     self.unparsable.update(() if is_wrapper(keys) else owners)
@@ -369,15 +370,13 @@ class _Group:
             for form, some in parts.items()
         ]
 
-    def _spelled_otherwise(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
+    def _spelled_otherwise(self, form: Form, deliveries: pa.Table, text: bytes) -> Iterator[int]:
         """Yield the deliveries that have a type under another key than queries read."""
-        keys = {key for element in self.plan.selects for key in element.type_keys(self.plan.prefixes)[1:]} - {
-            element.type_key for element in self.plan.selects
-        }
-        if keys:
-            pattern = f'"(?:{"|".join(map(re.escape, sorted(keys)))})"'
-            some = deliveries.filter(pc.match_substring_regex(deliveries["document"], pattern))
-            for found, numbers, _ in self._asked(database.entry_keys_query(form), some) if len(some) else ():
+        types = self.plan.selects
+        keys = {key for element in types for key in element.type_keys(self.plan.prefixes)[1:]}
+        keys -= {str(element.type_key) for element in types}
+        if any(database.may_have(text, key) for key in keys):
+            for found, numbers, _ in self._asked(database.entry_keys_query(form), deliveries):
                 yield from numbers if keys.intersection(found) else ()
 
     def _nesting(self, form: Form, pages: pa.Table) -> Iterator[int]:
@@ -502,6 +501,12 @@ class _Group:
         else:
             self.alike[same] = Met(place, finding, count=finding.count)
             self.result.findings.append(self.alike[same])
+
+
+def _occurring(form: Form, text: bytes) -> Form:
+    """Return a form of deliveries without the types that these cannot have: each costs a query something."""
+    types = (element for element in form.types if database.may_have(text, str(element.type_key)))
+    return replace(form, types=tuple(types))
 
 
 def _place(document: Mapping[str, Any], line: int = 0) -> Place:

@@ -35,8 +35,6 @@ _OF_ACT: Final = {
 }
 READ_FROM: Final = frozenset({"received_at", "fetched_at", "source_file", "source_line"})
 _SEEN: Final = ("first_seen", "last_seen")
-#: By how much the number of an element is multiplied: the rest says from which table a version of a person is.
-PERSONS: Final = 16
 
 #: The tables of acts.
 ACTS: Final = tuple(
@@ -114,6 +112,10 @@ def _seen(dates: Iterable[pa.ChunkedArray], wanted: Iterable[str]) -> dict[str, 
 SOURCES: Final = tuple(
     PersonSource(table, number) for number, table in enumerate((PEOPLE, *ACTS, TABLES["event_people"]))
 )
+
+#: By how much the number of an element is multiplied: the rest says from which table a version of a person is. The last
+#: of these has two persons of one element.
+PERSONS: Final = len(SOURCES) + 1
 
 
 def people_rules(columns: Collection[str]) -> Rules:

@@ -63,13 +63,13 @@ def identifier(value: object) -> str | None:
 
 
 def amount(value: object) -> str | None:
-    """Keep an amount that is not negative, as text with two decimals.
+    """Keep an amount of up to nine digits, as text with two decimals.
 
     >>> amount("12.5"), amount(7), amount("12.505"), amount("lots")
     ('12.50', '7.00', None, None)
     """
     written = str(value) if type(value) in (str, int, float) else ""
-    match = re.fullmatch(r"([0-9]{1,13})(?:\.([0-9]{1,2}))?", written)
+    match = re.fullmatch(r"([0-9]{1,9})(?:\.([0-9]{1,2}))?", written)
     return f"{int(match[1])}.{match[2] or '':0<2}" if match else None
 
 
