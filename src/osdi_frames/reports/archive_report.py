@@ -154,7 +154,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
     @property
     def others(self) -> dict[str, int]:
-        """The elements of deliveries' types that no report counts, declared or not, most first."""
+        """Elements of types that no report counts, most first."""
         if self.inspection is None:
             return {}
         counted_ones = {*_HEADLINE, ATTENDANCES.table, *(declared.read_from for declared, _ in self.reports)}
