@@ -16,6 +16,15 @@ from hypothesis import strategies as st
 
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
+from tests.people import (
+    check_attribution,
+    check_comparison,
+    check_engagement,
+    check_hosts,
+    check_repeats,
+    check_retention,
+    check_steps,
+)
 from tests.world import acts, figures
 from tests.world.history import PARENTS, TABLES, State, World
 from tests.world.truth import Row, Truth
@@ -183,8 +192,9 @@ def differences(folder: Path, world: World, *, people: bool = True) -> list[str]
             [(tuple(row[key] for key in keys), row) for row in some] for some in (rows, truth.tables[name])
         )
         found += compared(name, got, expected)
-    did, done = enumerate(rows_of(frames["actions"])), enumerate(acts.actions(truth))
-    found += compared("actions", [*did], [*done], in_order=True)
+    did, done = rows_of(frames["actions"]), acts.actions(truth)
+    found += compared("actions", [*enumerate(did)], [*enumerate(done)], in_order=True)
+    check_people_reports(done, frames["actions"])
     expected_reports = figures.reports(truth) if people else {}
     if {*reports} != {*expected_reports}:
         found.append(f"reports: got {[*reports]}, expected {[*expected_reports]}")
@@ -193,6 +203,17 @@ def differences(folder: Path, world: World, *, people: bool = True) -> list[str]
             got = list(zip(map(plain, reports[name].index), rows_of(reports[name]), strict=True))
             found += compared(name, got, lines, in_order=True)
     return [*dict.fromkeys(found)]
+
+
+def check_people_reports(done: list[Row], actions: pd.DataFrame) -> None:
+    """Check the reports on people and change, of acts that are those of the world."""
+    check_engagement(done, actions)
+    check_retention(done, actions, None)
+    check_repeats(done, actions)
+    check_hosts(done, actions)
+    check_steps(done, actions, ["signed", "rsvped", "attended"], 30)
+    check_attribution(done, actions, "rsvped")
+    check_comparison(done, actions, 7, None)
 
 
 def compared(
