@@ -217,13 +217,15 @@ def _text(documents: pa.StringArray) -> pa.Buffer:
 _ESCAPE = re.compile(rb"\\u00[2-7]")
 
 
-def may_have(text: bytes, key: str) -> bool:
-    """Return whether JSON may have a key, whatever is escaped in it.
+def possible_keys(text: bytes, keys: Iterable[str]) -> list[str]:
+    """Return which of some keys JSON may have: all, where letters are escaped.
 
-    >>> may_have(b'{"osdi:signature": {}}', "osdi:signature"), may_have(b'{"a": "osdi:signature"}', "osdi:donation")
-    (True, False)
+    >>> possible_keys(b'{"osdi:signature": {}}', ["osdi:signature", "osdi:donation"])
+    ['osdi:signature']
     """
-    return f'"{key}"'.encode() in text or (b"\\u00" in text and _ESCAPE.search(text) is not None)
+    keys = list(keys)
+    found = [key for key in keys if f'"{key}"'.encode() in text]
+    return keys if len(found) < len(keys) and _ESCAPE.search(text) else found
 
 
 def _lines(documents: pa.StringArray) -> pa.Buffer:

@@ -375,7 +375,7 @@ class _Group:
         types = self.plan.selects
         keys = {key for element in types for key in element.type_keys(self.plan.prefixes)[1:]}
         keys -= {str(element.type_key) for element in types}
-        if any(database.may_have(text, key) for key in keys):
+        if database.possible_keys(text, keys):
             for found, numbers, _ in self._asked(database.entry_keys_query(form), deliveries):
                 yield from numbers if keys.intersection(found) else ()
 
@@ -505,8 +505,8 @@ class _Group:
 
 def _occurring(form: Form, text: bytes) -> Form:
     """Return a form of deliveries without the types that these cannot have: each costs a query something."""
-    types = (element for element in form.types if database.may_have(text, str(element.type_key)))
-    return replace(form, types=tuple(types))
+    types = {str(element.type_key): element for element in form.types}
+    return replace(form, types=tuple(types[key] for key in database.possible_keys(text, types)))
 
 
 def _place(document: Mapping[str, Any], line: int = 0) -> Place:
