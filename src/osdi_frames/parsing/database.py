@@ -213,8 +213,8 @@ def _text(documents: pa.StringArray) -> pa.Buffer:
     return data[ends[0] : ends[-1]]
 
 
-#: A letter, or a colon, that is written as an escape.
-_ESCAPE = re.compile(rb"\\u00[2-7]")
+#: What the keys of types are made of, written as an escape; services write &, < and > so, which they do not have.
+_ESCAPE = re.compile(rb"\\u00(?:3[aA]|5[fF]|6[1-9a-fA-F]|7[0-9aA])")
 
 
 def possible_keys(text: bytes, keys: Iterable[str]) -> list[str]:
