@@ -152,7 +152,6 @@ def compare(
     frame, note = exclusion.counted_rows(frame, include, dated.noun)
     frame = frame.reset_index(drop=True)
     needs = {dated.column: dated.convert, **({dated.sums: whole} if dated.sums else {})}
-    keys = [name for name, _ in named_keys(by, report="compare")]
     rows = take(frame, needs, keys=keys, report="compare")
     dates = rows[dated.column]
     newest = dates.max()
