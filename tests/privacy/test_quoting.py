@@ -111,6 +111,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "read_table": (of.read_table, {"source": EVENT, "table": "events"}),
     "report": (of.report, {"source": EVENT, "reports": [], **FILTERS}),
     "write_report": (of.write_report, {"source": EVENT, "destination": "report", "reports": []}),
+    "Archive.actions": (ARCHIVE.actions, {}),
     "Archive.attendances": (ARCHIVE.attendances, {}),
     "Archive.campaigns": (ARCHIVE.campaigns, {}),
     "Archive.check": (ARCHIVE.check, {}),

@@ -124,7 +124,9 @@ def worker_folders(archive: Path) -> list[Path]:
     with paths_cut():
         found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
-        raise SourceNotFound(f"{located(archive)}: no archive of the receiver; osdi-frames check looks at any archive")
+        raise SourceNotFound(
+            f"{located(archive)}: no archive of the receiver; osdi-frames check looks at any archive"
+        )
     return sorted(found)
 
 
