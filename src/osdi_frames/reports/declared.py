@@ -9,6 +9,8 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+import pandas as pd
+
 from osdi_frames.reports import measures
 from osdi_frames.reports.groups import By, Period, named_keys
 from osdi_frames.reports.measures import Measure
@@ -184,9 +186,18 @@ class Report:
         """Its columns."""
         return self.own_measures or self.subject.measures
 
-    def shown(self, frame: Collection[Hashable]) -> tuple[Measure, ...]:
-        """Return the measures of which a frame has columns."""
-        return tuple(measure for measure in self.measures if measure.name in frame)
+    def made_of(self, columns: Collection[Hashable]) -> tuple[Measure, ...]:
+        """Return the measures of a frame with these columns: optional ones where it has what they need."""
+        return tuple(
+            measure
+            for measure in self.measures
+            if not measure.is_optional or measure.needs.keys() <= {*columns}
+        )
+
+    def shown(self, frame: pd.DataFrame) -> tuple[Measure, ...]:
+        """Return the measures that are shown of a frame of the report."""
+        found = (measure for measure in self.measures if measure.name in frame.columns)
+        return tuple(measure for measure in found if not measure.is_rare or _is_common(frame[measure.name]))
 
     @property
     def unprotected(self) -> tuple[str, ...]:
@@ -230,11 +241,18 @@ class Report:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the table that it needs."""
-        needs = [name for measure in self.measures for name in measure.needs]
+        needs = [name for measure in self.made_of(()) for name in measure.needs]
         found = self.joined
         keys = [found.key if found and name == found.column else name for name in self.keys]
         return tuple(dict.fromkeys([*keys, *needs]))
 
+
+def _is_common(column: pd.Series) -> bool:
+    """Return whether a tenth of the rows have a value."""
+    return bool((column.notna() & (column != 0)).sum() * _RARE >= len(column))
+
+
+_RARE: Final = 10  # rows of which one has a value at least, for its column to be shown
 
 _REGION: Final = ("location_country", "location_region")
 _STATES: Final = """\

@@ -16,7 +16,7 @@ from pandas.api.types import pandas_dtype
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn, only_known
 from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
-from osdi_frames.reports import exclusion
+from osdi_frames.reports import exclusion, first_acts
 from osdi_frames.reports.declared import Joined, Report
 from osdi_frames.reports.groups import (
     By,
@@ -28,7 +28,7 @@ from osdi_frames.reports.groups import (
     group_periods,
     named_keys,
 )
-from osdi_frames.reports.measures import Convert, Grouped, take, utc
+from osdi_frames.reports.measures import IS_NEW, NEW, Convert, Grouped, take, utc
 from osdi_frames.reports.titles import Titled, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import NONE
@@ -73,22 +73,28 @@ def make(
     *,
     titles: pd.DataFrame | None = None,
     joined: pd.DataFrame | None = None,
+    actions: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Compute a report of a frame of its table.
 
-    `titles` is the frame with the titles of its ids, `joined` that of its joined key, which a frame may have already.
+    `titles` is the frame with the titles of its ids, `joined` that of its joined key, which a frame may have already,
+    `actions` the acts that say whom the rows brought.
     """
     by = report.by if counting.by is None else counting.by
     if by is None and report.kind != "over time":
         by = "event_campaign_id" if report.kind == "growth" else []
-    needs = _needs(report, by)
     keys = [name for name, _ in named_keys(by, report=report.name)]
-    columns = {*needs, *keys, *contexts(keys), *report.columns, exclusion.COLUMN}
+    columns = {*_needs(report, by, IS_NEW), *keys, *contexts(keys), *report.columns, exclusion.COLUMN}
+    columns |= {*first_acts.joined_by(report.table)} if actions is not None else set()
     given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
     if report.joined:
         frame = _join(report, report.joined, frame, joined)
     frame, note = _counted(report, frame, counting.include)
+    unknown = ""
+    if actions is not None:
+        frame, unknown = first_acts.marked(frame, actions, table=report.table, report=report.name)
+    needs = _needs(report, by, *frame.columns)
     titled = report.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     reader = f"{report.reader} reads {report.read_from}"
@@ -107,8 +113,8 @@ def make(
     else:
         made = _growth(report, rows, groups, pd.Timedelta(counting.pause))
     made = made if titles is None else _titled(made, titles, titled, name=report.name)
-    made.attrs["note"] = "\n".join(filter(None, [note, *groups.notes]))
-    made.attrs["caveat"] = "\n".join(groups.notes)
+    made.attrs["note"] = "\n".join(filter(None, [note, unknown, *groups.notes]))
+    made.attrs["caveat"] = "\n".join(filter(None, [unknown, *groups.notes]))
     return made
 
 
@@ -162,11 +168,15 @@ def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: C
     return group(frame, counting.by, nothing=nothing, spelling=spelling, report=report.name)
 
 
-def _needs(report: Report, by: By | None) -> dict[str, Convert]:
-    """Return the columns that are counted, with their conversions."""
+def _needs(report: Report, by: By | None, *found: str) -> dict[str, Convert]:
+    """Return the columns that are counted, with their conversions.
+
+    Those of optional measures are needed where they are found.
+    """
     if report.kind == "over time" and by is not None:
         return {"created_date": utc}
-    needs = {column: convert for measure in report.measures for column, convert in measure.needs.items()}
+    measures = report.made_of(found)
+    needs = {column: convert for measure in measures for column, convert in measure.needs.items()}
     return {"created_date": utc, **needs} if report.kind == "over time" else needs
 
 
@@ -209,11 +219,12 @@ def _share_within(counts: pd.Series, report: Report) -> pd.Series:
 
 def _computed(report: Report, grouped: Grouped, index: pd.Index) -> pd.DataFrame:
     made: dict[str, pd.Series] = {}
-    for measure in report.measures:
+    measures = report.made_of(grouped.obj.columns)
+    for measure in measures:
         values = measure.compute(grouped, made).reindex(index)
         values = values.fillna(0) if measure.dtype == "int64" else values
         made[measure.name] = values.astype(pandas_dtype(measure.dtype))
-    kept = [each.name for each in report.measures if not each.needs_any or made[each.needs_any].any()]
+    kept = [each.name for each in measures if not each.needs_any or made[each.needs_any].any()]
     return pd.DataFrame({name: made[name] for name in kept}, index)
 
 
@@ -292,9 +303,11 @@ def function_of(report: Report) -> Callable[..., pd.DataFrame]:
     def function(*args: Any, **options: Any) -> pd.DataFrame:
         only_known(report.name, options, signature.parameters)
         given = signature.bind(*args, **options).arguments
-        titles = given.pop(titled.argument, None)
+        titles, actions = given.pop(titled.argument, None), given.pop("actions", None)
         others = given.pop(joined.table, None) if joined else None
-        return make(report, given.pop(report.table), Counting(**given), titles=titles, joined=others)
+        return make(
+            report, given.pop(report.table), Counting(**given), titles=titles, joined=others, actions=actions
+        )
 
     function.__name__ = function.__qualname__ = report.name
     function.__doc__ = _documentation(report, arguments)
@@ -346,6 +359,10 @@ def _arguments(report: Report) -> dict[Parameter, str]:
         f"one row per {titled.table[:-1].replace('_', ' ')}, with {titled.key} and title: its titles are shown"
         f" where {titled.key} is a key"
     )
+    if NEW in report.measures:
+        last[Parameter("actions", option, default=None)] = (
+            "``osdi_frames.open(source).actions()``, one row per act: adds the column `new`"
+        )
     reasons = ", ".join(f"``{reason}``" for reason in exclusion.REASONS)
     last[Parameter("include", option, default=())] = (
         f"which rows to count though they are `excluded`: some of {reasons}; the attribute\n"

@@ -28,6 +28,9 @@ Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
 
 Unit: TypeAlias = Literal["number", "share", "time"]
 
+#: Whether an act is its person's first, and brought them.
+IS_NEW: Final = "is_new"
+
 _FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%Y-%m-%d"}
 
 UTC: Final = "datetime64[us, UTC]"
@@ -129,6 +132,11 @@ def time(column: pd.Series) -> pd.Series:
     return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
 
 
+def flag(column: pd.Series) -> pd.Series:
+    """Convert to true or false; missing is false."""
+    return column.astype("boolean").fillna(False).astype("bool")
+
+
 def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
     if is_numeric_dtype(column.dtype) and column.notna().any():
         raise TypeError("numbers are no times")  # pandas would take them for nanoseconds
@@ -136,22 +144,36 @@ def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """A column of a report, computed and shown.
+class Shown:
+    """A column of a report as it is shown.
 
-    Its total stands for several groups, where anything can: distinct people have none, and a rate, for which it names
-    two measures, is that of their sums.
+    Its total stands for several rows, where anything can: distinct people have none, and a rate, for which it names
+    two columns, is that of their sums.
     """
 
     name: str
-    meaning: str  # its sentence in the documentation
-    compute: Compute
-    needs: Mapping[str, Convert] = field(default_factory=dict)  # the columns that it reads
-    dtype: str = "int64"  # groups without rows have 0 where it is this one
     unit: Unit = "number"
     total: Literal["sum", "min", "max"] | tuple[str, str] | None = "sum"
-    unprotected: bool = False  # whether small counts can be computed from it: `suppress` leaves it out
-    needs_any: str = ""  # the count that some row must have: a report without any leaves the column out
+    dtype: str = "int64"  # rows that count nothing have 0 where it is this one
+    is_rare: bool = False
+    """Whether it is shown only where a tenth of the rows have it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure(Shown):
+    """A column of a report, computed and shown."""
+
+    meaning: str
+    """Its sentence in the documentation."""
+    compute: Compute
+    needs: Mapping[str, Convert] = field(default_factory=dict)
+    """The columns that it reads."""
+    is_optional: bool = False
+    """Whether a frame may lack them: the report then leaves the column out."""
+    unprotected: bool = False
+    """Whether small counts can be computed from it: `suppress` leaves it out."""
+    needs_any: str = ""
+    """The count that some row must have: a report without any leaves the column out."""
 
 
 def show(value: Any, unit: Unit) -> str:
@@ -182,13 +204,18 @@ def show_key(value: Any) -> str:
 
 def count_rows(name: str, meaning: str = "how many") -> Measure:
     """Count the rows of each group."""
-    return Measure(name, meaning, lambda rows, _: rows.size())
+    return Measure(name, meaning=meaning, compute=lambda rows, _: rows.size())
 
 
 def _date(name: str, meaning: str, column: str, convert: Convert, which: Literal["min", "max"]) -> Measure:
-    dtype = LOCAL if convert is local else UTC
     return Measure(
-        name, meaning, lambda rows, _: rows[column].agg(which), {column: convert}, dtype, "time", which
+        name,
+        "time",
+        which,
+        LOCAL if convert is local else UTC,
+        meaning=meaning,
+        compute=lambda rows, _: rows[column].agg(which),
+        needs={column: convert},
     )
 
 
@@ -196,7 +223,9 @@ def _share_of(count: str) -> Measure:
     def compute(_: Grouped, before: Made) -> pd.Series:
         return before[count] / max(before[count].sum(), 1)
 
-    return Measure("share", f"of all {count} of the frame, 0 to 1", compute, {}, "float64", "share")
+    return Measure(
+        "share", "share", dtype="float64", meaning=f"of all {count} of the frame, 0 to 1", compute=compute
+    )
 
 
 def _attended(status: pd.Series) -> pd.Series:
@@ -205,10 +234,18 @@ def _attended(status: pd.Series) -> pd.Series:
 
 
 def _cumulative(count: str) -> Measure:
-    meaning = f"{count} up to the end of the period"
     return Measure(
-        "cumulative", meaning, lambda _, before: before[count].cumsum(), total="max", unprotected=True
+        "cumulative",
+        total="max",
+        meaning=f"{count} up to the end of the period",
+        compute=lambda _, before: before[count].cumsum(),
+        unprotected=True,
     )
+
+
+def _new(rows: Grouped, _: Made) -> pd.Series:
+    people = rows.obj["person_id"].where(rows.obj[IS_NEW])
+    return people.groupby(rows.obj["group"]).nunique()
 
 
 def _limited(rows: Grouped, _: Made) -> pd.Series:
@@ -219,16 +256,25 @@ def _limited(rows: Grouped, _: Made) -> pd.Series:
 _LIMITED: Final = {"total_accepted": whole, "capacity": whole}
 RSVPS: Final = Measure(
     "rsvps",
-    "the sum of total_accepted; missing counts 0",
-    lambda rows, _: rows["total_accepted"].sum(),
-    {"total_accepted": whole},
+    meaning="the sum of total_accepted; missing counts 0",
+    compute=lambda rows, _: rows["total_accepted"].sum(),
+    needs={"total_accepted": whole},
 )
 PEOPLE: Final = Measure(
     "people",
-    "how many distinct person_id; a row without one is nobody's",
-    lambda rows, _: rows["person_id"].nunique(),
-    {"person_id": identity},
     total=None,
+    meaning="how many distinct person_id; a row without one is nobody's",
+    compute=lambda rows, _: rows["person_id"].nunique(),
+    needs={"person_id": identity},
+    unprotected=True,
+)
+#: Of them those whom an act of the row brought: only where the acts of an archive say so.
+NEW: Final = Measure(
+    "new",
+    meaning="of them, those who were not on the list before: this was their first act (see `Archive.actions`)",
+    compute=_new,
+    needs={"person_id": identity, IS_NEW: flag},
+    is_optional=True,
     unprotected=True,
 )
 SIGNATURES: Final = count_rows("signatures")
@@ -237,19 +283,19 @@ ATTENDANCES: Final = count_rows("rsvps", "how many attendances")
 ATTENDED: Final = (
     Measure(
         "attended",
-        "how many of them have the status attended; no column where none has",
-        lambda rows, _: rows["status"].sum(),
-        {"status": _attended},
+        meaning="how many of them have the status attended; no column where none has",
+        compute=lambda rows, _: rows["status"].sum(),
+        needs={"status": _attended},
         unprotected=True,
         needs_any="attended",
     ),
     Measure(
         "attended_share",
-        "attended over rsvps, the rate of those who came; no column where nobody did",
-        lambda _, before: before["attended"] / before["rsvps"].where(before["rsvps"] > 0),
-        dtype="float64",
-        unit="share",
-        total=("attended", "rsvps"),
+        "share",
+        ("attended", "rsvps"),
+        "float64",
+        meaning="attended over rsvps, the rate of those who came; no column where nobody did",
+        compute=lambda _, before: before["attended"] / before["rsvps"].where(before["rsvps"] > 0),
         unprotected=True,
         needs_any="attended",
     ),
@@ -265,33 +311,43 @@ OF_EVENTS: Final = (
     RSVPS,
     Measure(
         "limited_events",
-        "how many events have a capacity (interface 2.1)",
-        lambda rows, _: rows["capacity"].count(),
-        _LIMITED,
+        is_rare=True,
+        meaning="how many events have a capacity (interface 2.1)",
+        compute=lambda rows, _: rows["capacity"].count(),
+        needs=_LIMITED,
     ),
-    Measure("limited_rsvps", "the RSVPs of those events", _limited, _LIMITED, unprotected=True),
+    Measure(
+        "limited_rsvps",
+        is_rare=True,
+        meaning="the RSVPs of those events",
+        compute=_limited,
+        needs=_LIMITED,
+        unprotected=True,
+    ),
     Measure(
         "capacity",
-        "the capacity of those events; missing when there are none",
-        lambda rows, _: rows["capacity"].sum(min_count=1),
-        _LIMITED,
-        "Int64",
+        dtype="Int64",
+        is_rare=True,
+        meaning="the capacity of those events; missing when there are none",
+        compute=lambda rows, _: rows["capacity"].sum(min_count=1),
+        needs=_LIMITED,
     ),
     Measure(
         "fill_rate",
-        "limited_rsvps over capacity; missing when there is none, or 0, or no such event has a total_accepted",
-        lambda rows, before: _limited(rows, before) / before["capacity"].where(before["capacity"] > 0),
-        _LIMITED,
-        dtype="float64",
-        unit="share",
-        total=("limited_rsvps", "capacity"),
+        "share",
+        ("limited_rsvps", "capacity"),
+        "float64",
+        is_rare=True,
+        meaning="limited_rsvps over capacity; missing when there is none, or 0, or no such event has a total_accepted",
+        compute=lambda rows, before: _limited(rows, before) / before["capacity"].where(before["capacity"] > 0),
+        needs=_LIMITED,
         unprotected=True,
     ),
     _date("first_start", "wall clock at the place of the event", "start_date", local, "min"),
     _date("last_start", "wall clock at the place of the event", "start_date", local, "max"),
 )
-OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, _share_of("signatures"), *_DATES)
-OF_ATTENDANCES: Final = (ATTENDANCES, *ATTENDED, PEOPLE, _share_of("rsvps"), *_DATES)
+OF_SIGNATURES: Final = (SIGNATURES, PEOPLE, NEW, _share_of("signatures"), *_DATES)
+OF_ATTENDANCES: Final = (ATTENDANCES, *ATTENDED, PEOPLE, NEW, _share_of("rsvps"), *_DATES)
 #: Of what was known of each event at each pull.
 KNOWN_RSVPS: Final = replace(RSVPS, needs={"event_id": identity, "fetched_at": utc, **RSVPS.needs})
 #: Of growth, whose rows have a column for each value that the events are grouped by.
@@ -304,13 +360,13 @@ BY_PULL: Final = (
     ),
     Measure(
         "new_rsvps",
-        "since the pull before; missing for the first",
-        lambda _, before: before["rsvps"].diff(),
         dtype="Int64",
+        meaning="since the pull before; missing for the first",
+        compute=lambda _, before: before["rsvps"].diff(),
     ),
 )
-SIGNATURES_OVER_TIME: Final = (SIGNATURES, PEOPLE, _cumulative("signatures"))
-ATTENDANCES_OVER_TIME: Final = (ATTENDANCES, *ATTENDED, PEOPLE, _cumulative("rsvps"))
+SIGNATURES_OVER_TIME: Final = (SIGNATURES, PEOPLE, NEW, _cumulative("signatures"))
+ATTENDANCES_OVER_TIME: Final = (ATTENDANCES, *ATTENDED, PEOPLE, NEW, _cumulative("rsvps"))
 
 
 Tables: TypeAlias = Mapping[str, pd.DataFrame]
