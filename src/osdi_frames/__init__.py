@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from osdi_frames.local_time import local_to_utc, utc_to_local
     from osdi_frames.output.files import write_csv, write_excel
     from osdi_frames.privacy import pseudonymize
-    from osdi_frames.reports.change import compare
+    from osdi_frames.reports.change import changes, compare
     from osdi_frames.reports.conversion import attribution, funnel
+    from osdi_frames.reports.goals import goals
     from osdi_frames.reports.hours import weekday_hours
     from osdi_frames.reports.participation import engagement, hosts, repeats, retention
     from osdi_frames.shortcuts import (
@@ -46,8 +47,9 @@ _HOMES = {
     "archive": ("Archive", "open"),
     "local_time": ("local_to_utc", "utc_to_local"),
     "privacy": ("pseudonymize",),
-    "reports.change": ("compare",),
+    "reports.change": ("changes", "compare"),
     "reports.conversion": ("attribution", "funnel"),
+    "reports.goals": ("goals",),
     "reports.hours": ("weekday_hours",),
     "reports.participation": ("engagement", "hosts", "repeats", "retention"),
     "shortcuts": (

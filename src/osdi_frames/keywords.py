@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from osdi_frames.reader import Settings
@@ -11,9 +11,11 @@ from osdi_frames.resolving.filters import Filters
 if TYPE_CHECKING:  # names of types only: who reads tables needs no plots and no Parquet
     from datetime import datetime
 
+    import pandas as pd
+
     from osdi_frames.output.files import Format
     from osdi_frames.privacy import Drop, Key
-    from osdi_frames.reports import Report
+    from osdi_frames.reports import Analysis, Report
     from osdi_frames.reports.groups import Spelling
     from osdi_frames.resolving.resolution import Dedupe
 
@@ -21,11 +23,13 @@ if TYPE_CHECKING:  # names of types only: who reads tables needs no plots and no
 class Options(TypedDict, total=False):
     """Keywords of `Archive.report` and `Archive.write_report`."""
 
-    reports: Iterable[Report]
+    reports: Iterable[Report | Analysis]
     show_addresses: bool
     min_count: int | None
     include: Iterable[str]
     spelling: Spelling
+    compare: str | pd.Timedelta
+    goals: Mapping[str, int]
 
 
 class PrivacyOptions(TypedDict, total=False):

@@ -26,9 +26,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from osdi_frames.reports.change import compare
+from osdi_frames.reports.analyses import CHANGES, PEOPLE, Analysis
+from osdi_frames.reports.change import changes, compare
 from osdi_frames.reports.conversion import attribution, funnel
-from osdi_frames.reports.declared import REPORTS, STANDARD, Report
+from osdi_frames.reports.declared import KEYED, REPORTS, Report
+from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.hours import weekday_hours
 from osdi_frames.reports.making import function_of
@@ -36,15 +38,21 @@ from osdi_frames.reports.participation import engagement, hosts, repeats, retent
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables.schema import NO_DATE, NONE
 
+#: What an archive's report is made of, in its order.
+STANDARD: tuple[Report | Analysis, ...] = (*CHANGES, *KEYED, *PEOPLE)
+
 FUNCTIONS = {report.name: function_of(report) for report in REPORTS}
 globals().update(FUNCTIONS)
 
-__all__ = ["NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Period", "Report", "function_of", "suppress"]
+__all__ = ["NONE", "NO_DATE", "REPORTS", "STANDARD", "Analysis", "By", "Period", "Report"]
+__all__ += ["function_of", "suppress"]
 __all__ += [
     "attribution",
+    "changes",
     "compare",
     "engagement",
     "funnel",
+    "goals",
     "hosts",
     "repeats",
     "retention",

@@ -15,12 +15,13 @@ from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.declared import NO_SOURCE
 from osdi_frames.reports.groups import By, Groups, Spelling, checked_spelling, contexts, group, named_keys
-from osdi_frames.reports.measures import Convert, identity, take, utc, whole
+from osdi_frames.reports.measures import Convert, identity, take, text, utc, whole
+from osdi_frames.tables.actions import ACTS
 
 T = TypeVar("T", pd.Timestamp, pd.Timedelta)
 
-#: What people do, as the column `action` names it.
-ACTIONS: Final = ("signed", "rsvped", "attended", "hosted", "submitted", "donated", "wrote", "responded")
+#: What people do, as the column `action` names it: those who host last.
+ACTIONS: Final = tuple(act.action for act in sorted(ACTS, key=lambda act: act.table.name == "events"))
 #: The call that reads a frame of acts.
 READER: Final = "osdi_frames.open(source).actions()"
 
@@ -28,15 +29,11 @@ READER: Final = "osdi_frames.open(source).actions()"
 _FREQ: Final = re.compile(r"(?:(?P<unit>[MQY])[SE]?|[hDW])(?P<anchor>-[A-Z]{3})?")
 
 
-def _text(column: pd.Series) -> pd.Series:
-    return column.astype("str")
-
-
 _NEEDS: Final[Mapping[str, Convert]] = {
     "person_id": identity,
     "date": utc,
-    "action": _text,
-    "subject_id": _text,
+    "action": text,
+    "subject_id": text,
     "number": whole,
 }
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -18,9 +18,10 @@ from osdi_frames.parsing.check import Inspection
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import listed, quoted
-from osdi_frames.reports import STANDARD, Report, exclusion
+from osdi_frames.reports import STANDARD, Report, exclusion, first_acts
+from osdi_frames.reports.analyses import ACTIONS, Analysis
 from osdi_frames.reports.declared import ATTENDANCES, GROWTH
-from osdi_frames.reports.groups import Spelling, checked_spelling, contexts
+from osdi_frames.reports.groups import Spelling, checked_spelling
 from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.measures import are_attendances, headline_figures, hidden_figures, rsvp_notes
 from osdi_frames.reports.suppression import suppress_together
@@ -29,6 +30,7 @@ from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
 from osdi_frames.resolving.resolution import SNAPSHOTS
 from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.tables import TABLES, element_types, main_table
+from osdi_frames.tables.actions import ACTS
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
 _HEADLINE: Final = {
@@ -38,18 +40,27 @@ _HEADLINE: Final = {
 #: The same of attendances, which are read where a report counts them.
 _OF_RSVPS: Final = ("event_id", "person_id", "status", "created_date")
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
+#: Texts that are the same in many rows.
+_REPEATED: Final = {"attendances": {"event_id"}, ACTIONS: {"action", "subject_id", "title", "source"}}
 _PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
+
+Made: TypeAlias = tuple[Report | Analysis, pd.DataFrame]
+"""A report with its frame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
     """Which reports to make, and what they count and show."""
 
-    reports: Sequence[Report] = STANDARD
+    reports: Sequence[Report | Analysis] = STANDARD
     show_addresses: bool = False
     min_count: int | None = None
     include: tuple[str, ...] = ()
     spelling: Spelling = "merged"
+    compare: str | pd.Timedelta = "W"
+    """The period that is compared with the one before, as `compare` takes it."""
+    goals: Mapping[str, int] = field(default_factory=dict)
+    """How many signatures petitions are to have, by id or title."""
     filters: Filters = field(default_factory=Filters)
     for_page: bool = False
     """With what the page shows in addition: the map, and what was met while reading."""
@@ -78,9 +89,10 @@ class ReportRequest:
         return {name: chosen for name in tables if chosen and TABLES[name].element not in applied}
 
     @property
-    def reported(self) -> list[Report]:
+    def reported(self) -> list[Report | Analysis]:
         """The reports that are made."""
-        return [declared for declared in self.reports if declared.read_from not in self.unfiltered]
+        wanted = (declared for declared in self.reports if declared.name != "goals" or self.goals)
+        return [declared for declared in wanted if declared.read_from not in self.unfiltered]
 
     @property
     def columns(self) -> dict[str, list[str]]:
@@ -89,12 +101,12 @@ class ReportRequest:
         These are those of the reports, of the headline figures, and titles.
         """
         columns = {name: dict.fromkeys(_HEADLINE[name]) for name in _HEADLINE if name not in self.unfiltered}
-        for declared in self.reported:
-            needed = (*declared.columns, *contexts(declared.keys))
-            columns.setdefault(declared.read_from, {}).update(dict.fromkeys(needed))
-            titled = declared.titled
-            if titled.table in TABLES:
-                columns.setdefault(titled.table, {}).update(dict.fromkeys((titled.key, "title")))
+        reads = [(name, needed) for declared in self.reported for name, needed in declared.reads.items()]
+        if ACTIONS in (read := dict(reads)):
+            joined = {name: first_acts.joined_by(name) for name in first_acts.OF_ACTS if name in read}
+            reads += [(ACTIONS, first_acts.NEEDS), *joined.items()]
+        for name, needed in reads:
+            columns.setdefault(name, {}).update(dict.fromkeys(needed))
         if ATTENDANCES.table in columns:
             columns[ATTENDANCES.table].update(dict.fromkeys(_OF_RSVPS))
         if self.for_page and "events" in columns:
@@ -107,7 +119,7 @@ class ReportRequest:
     @property
     def snapshots(self) -> tuple[str, ...]:
         """The columns of events to read of every version."""
-        grows = "events" in self.columns and any(declared.kind == "growth" for declared in self.reported)
+        grows = "events" in self.columns and any(map(_is_growth, self.reported))
         return _STATES if grows else ()
 
 
@@ -120,7 +132,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
     tables: dict[str, pd.DataFrame]
     """The rows that are counted, and the titles."""
-    reports: list[tuple[Report, pd.DataFrame]]
+    reports: list[Made]
     inspection: Inspection | None
     notes: tuple[str, ...]
     """What to say of what is counted."""
@@ -158,6 +170,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
         if self.inspection is None:
             return {}
         counted_ones = {*_HEADLINE, ATTENDANCES.table, *(declared.read_from for declared, _ in self.reports)}
+        counted_ones |= {act.table.name for act in ACTS} if ACTIONS in counted_ones else set()
         received = {
             element.type_key: self.inspection.elements[element.name]
             for element in element_types()
@@ -206,12 +219,13 @@ def collect(
 
     Rows are condensed as they come, to save memory.
     """
-    keys = {key for declared in wanted.reported for key in declared.keys} | {exclusion.COLUMN, "status"}
+    keys = {key for declared in wanted.reported if isinstance(declared, Report) for key in declared.keys}
+    keys |= {exclusion.COLUMN, "status"}
     parts: dict[str, list[pa.Table]] = {}
     empty = ((name, schema.empty_table()) for name, schema in schemas.items())
     for name, some in itertools.chain(empty, rows):
         hidden = some if wanted.show_addresses or name == SNAPSHOTS else hide_in_rows(some, TABLES[name])
-        ids = {"event_id"} if name == ATTENDANCES.table else set()
+        ids = _REPEATED.get(name, set())
         parts.setdefault(name, []).append(hidden if name == SNAPSHOTS else _condensed(hidden, keys | ids))
     return {name: frame(pa.concat_tables(parts.pop(name))) for name in [*parts]}
 
@@ -232,7 +246,8 @@ def make_reports(
     notes, counts, counting = filtering.lines(*shown), [], dict(tables)
     for name in tables:
         counting[name], reasons = exclusion.split(tables[name], wanted.include)
-        counts += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
+        if name != ACTIONS:  # they are rows of the other tables
+            counts += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
     pulls = manifests(paths)
     _warn_of_nothing(paths, counting, filtering)
     _warn_of_incomplete(pulls)
@@ -315,25 +330,39 @@ def _snapshots(
     return states.assign(**{exclusion.COLUMN: None}), len(partial)
 
 
-def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[tuple[Report, pd.DataFrame]]:
+def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[Made]:
     """Make the reports for which there are rows.
 
     Growth needs a second pull; some tables are in few archives.
     """
-    made = (
-        (
-            declared,
-            make(
-                declared,
-                frames[declared.table],
-                Counting(include=wanted.include, spelling=wanted.spelling),
-                titles=frames.get(declared.titled.table),
-            ),
-        )
+    made = [
+        (declared, _made(declared, wanted, frames))
         for declared in wanted.reported
-        if declared.table in _HEADLINE or len(frames[declared.table])
+        if declared.read_from in _HEADLINE or len(frames[declared.read_from])
+    ]
+    return [
+        (declared, frame)
+        for declared, frame in made
+        if len(frame) > (1 if _is_growth(declared) else 0 if isinstance(declared, Analysis) else -1)
+    ]
+
+
+def _made(
+    declared: Report | Analysis, wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]
+) -> pd.DataFrame:
+    if isinstance(declared, Analysis):
+        return declared.make(frames, wanted)
+    return make(
+        declared,
+        frames[declared.table],
+        Counting(include=wanted.include, spelling=wanted.spelling),
+        titles=frames.get(declared.titled.table),
+        actions=frames.get(ACTIONS) if declared.table in first_acts.OF_ACTS else None,
     )
-    return [(declared, frame) for declared, frame in made if declared.kind != "growth" or len(frame) > 1]
+
+
+def _is_growth(declared: Report | Analysis) -> bool:
+    return isinstance(declared, Report) and declared.kind == "growth"
 
 
 def _annotate(
@@ -346,13 +375,13 @@ def _annotate(
     """Note in the frames' attributes what is not counted."""
     for declared, report in result.reports:
         caveats, element = [], TABLES[declared.read_from].element
-        if declared.kind == "growth":
+        if _is_growth(declared):
             caveats += _not_drawn(result.tables["events"], snapshots, report, below=result.below)
         # No spellings of what is hidden: how many there are may be few, too.
         caveats += [] if result.below else own[declared.name]["caveat"].splitlines()
         report.attrs["caveat"] = "\n".join(caveats)
         note = own[declared.name]["note"]
-        if declared.kind == "growth" or result.below:  # of the events; no spellings
+        if _is_growth(declared) or result.below:  # of the events; no spellings
             note = exclusion.note(count for count in counts if count[2] == element.name)
         report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), note]))
 
@@ -381,10 +410,9 @@ def _suppressed(result: ReportResult, below: int, spelling: Spelling) -> ReportR
     frames = suppress_together(result.reports, result.tables, below=below, spelling=spelling)
     reports, columns, closed = [], dict[str, None](), []
     for (declared, made), shown in zip(result.reports, frames, strict=True):
-        protected = tuple(measure for measure in declared.measures if not measure.unprotected)
-        columns |= dict.fromkeys(measure.name for measure in declared.shown(made) if measure.unprotected)
+        columns |= dict.fromkeys(column.name for column in declared.shown(made) if column.name not in shown)
         closed += [declared.heading] if len(made) > len(shown) else []
-        reports.append((replace(declared, own_measures=protected), shown))
+        reports.append((declared, shown))
     notes = [f"counts of people below {below} are hidden (–), and others that reveal them"]
     if columns:
         notes.append(f"left out, as they would reveal some: {', '.join(map(heading, columns))}")
@@ -400,9 +428,11 @@ def _suppressed(result: ReportResult, below: int, spelling: Spelling) -> ReportR
     )
 
 
-def _refuse(reports: Sequence[Report]) -> None:
+def _refuse(reports: Sequence[Report | Analysis]) -> None:
     """Refuse reports by columns that identify people."""
     for declared in reports:
+        if isinstance(declared, Analysis):
+            continue
         if not isinstance(declared, Report):
             raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {quoted(reports)}")
         for column in TABLES[declared.read_from].columns:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from osdi_frames.errors import InvalidArgument, MissingColumn, counted
 from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.acts import moment, noted, parsed
+from osdi_frames.reports.acts import ACTIONS, Acts, moment, noted, parsed
 from osdi_frames.reports.declared import NO_SOURCE
 from osdi_frames.reports.groups import By, Spelling, checked_spelling, contexts, group, named_keys
 from osdi_frames.reports.measures import Convert, local, show_key, take, utc, whole
@@ -53,7 +54,7 @@ class _Length:
     unit: str
 
     @classmethod
-    def of(cls, period: Any) -> _Length:
+    def of(cls, period: Any, *, report: str) -> _Length:
         found = _CALENDAR.fullmatch(period) if isinstance(period, str) else None
         if found:
             number = int(found[1] or 1) * (3 if found[2] == "Q" else 1)
@@ -63,7 +64,7 @@ class _Length:
         is_unit = isinstance(period, str) and not any(map(str.isdigit, period))
         length = parsed(pd.Timedelta, f"1{period}" if is_unit else period)
         if length is None or length <= pd.Timedelta(0):
-            raise InvalidArgument(f"compare: period is a time as '7D', or W, M, Q or Y, not {quoted(period)}")
+            raise InvalidArgument(f"{report}: period is a time as '7D', or W, M, Q or Y, not {quoted(period)}")
         whole_days = length % pd.Timedelta(days=1) == pd.Timedelta(0)
         return cls(
             length, "D" if whole_days else "h" if length % pd.Timedelta(hours=1) == pd.Timedelta(0) else "min"
@@ -141,7 +142,7 @@ def compare(
     [[1, 2, 1], [1, 1, 0]]
     """
     checked_spelling(spelling)
-    include, length = exclusion.included(include), _Length.of(period)
+    include = exclusion.included(include)
     keys = [name for name, _ in named_keys(by, report="compare")]
     names = [name for dated in _DATED for name in (dated.column, dated.sums) if name]
     columns = {*keys, *contexts(keys), *names, exclusion.COLUMN}
@@ -153,51 +154,162 @@ def compare(
     frame = frame.reset_index(drop=True)
     needs = {dated.column: dated.convert, **({dated.sums: whole} if dated.sums else {})}
     rows = take(frame, needs, keys=keys, report="compare")
-    dates = rows[dated.column]
-    newest = dates.max()
-    bounds = _bounds(until, length, newest, zone=dates.dt.tz)
-    # Rows before the first are of no period; searchsorted numbers the periods from 1.
-    number = np.searchsorted(pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right")
-    within = rows.index[dates.notna() & (number > 0) & (number < len(bounds))]
+    periods = _Periods.of(rows[dated.column], period, until, report="compare")
+    within = np.flatnonzero(periods.number >= 0)
     groups = group(frame.loc[within], by, nothing=NO_SOURCE, spelling=spelling, report="compare")
     counts = rows[dated.sums].fillna(0) if dated.sums else pd.Series(1, index=rows.index)
-    made = pd.DataFrame(index=pd.RangeIndex(len(groups.labels)))
-    for place, name in enumerate(("before", "now"), start=1):
-        of_period = counts.loc[within].where(number[within] == place, 0)
-        made[name] = (
-            of_period.groupby(groups.number.to_numpy())
-            .sum()
-            .reindex(made.index, fill_value=0)
-            .astype("int64")
-        )
+    sums = counts.loc[within].groupby([groups.number.to_numpy(), periods.number[within]]).sum()
+    made = sums.unstack(fill_value=0).reindex(range(len(groups.labels)), columns=range(2))
+    made = _changed(made.set_axis(groups.labels))
+    made = made.iloc[(-made["change"].abs()).argsort(kind="stable")]
+    return noted(made, [note, *periods.said(dated.noun)], groups.notes)
+
+
+def changes(
+    actions: pd.DataFrame, period: str | pd.Timedelta = "W", *, until: Any = None, include: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Compare people and acts of a period with the one before.
+
+    The periods are those of `compare`.
+
+    Parameters
+    ----------
+    actions
+        one row per act, with person_id, date, action and number, as ``osdi_frames.open(source).actions()`` returns it
+    period, until
+        as for `compare`
+    include
+        which acts to count though they are `excluded`; the attribute `note` says how many were not
+
+    Returns
+    -------
+    DataFrame
+        indexed by figure: ``people``, those who acted; ``new people``, those of them who had no act before in the
+        archive; then each action of either period, as ``signed``, in the order of `Archive.actions`
+
+        - before: how many in the period before
+        - now: how many in the last period
+        - change: now less before
+        - change_share: change over before; missing where before is 0
+
+    Raises
+    ------
+    MissingColumn
+        the frame lacks a column that is needed
+    InvalidArgument
+        `period` is no time, or `until` none
+
+    Examples
+    --------
+    >>> actions = pd.DataFrame({
+    ...     "person_id": ["ann", "bob", "ann"],
+    ...     "date": pd.to_datetime(["2026-05-05", "2026-05-12", "2026-05-13"], utc=True),
+    ...     "action": "signed",
+    ...     "number": [1, 1, 2],
+    ... })
+    >>> changes(actions, until="2026-05-18")[["before", "now"]].T.to_dict("list")
+    {'people': [1, 2], 'new people': [1, 1], 'signed': [1, 2]}
+    """
+    acts = Acts.of(actions, "action", "number", report="changes", include=include)
+    periods = _Periods.of(acts.rows["date"], period, until, report="changes")
+    first = acts.first_of_each()
+    first = first.index[first["person_id"].isin(acts.started)]
+    counts = {"people": [], "new people": [], **{action: [] for action in ACTIONS}}
+    for place in range(2):
+        within = acts.rows[periods.number == place]
+        counts["people"].append(within["person_id"].nunique())
+        counts["new people"].append(int((periods.number[first] == place).sum()))
+        for action in ACTIONS:
+            counts[action].append(int(within["action"].eq(action).sum()))
+    made = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
+    made = _changed(made[made.any(axis=1)])
+    return noted(made, [*acts.notes, acts.without_person, *periods.said(exclusion.ACT)])
+
+
+def news(
+    tables: Mapping[str, pd.DataFrame],
+    period: str | pd.Timedelta = "W",
+    *,
+    until: Any = None,
+    include: Iterable[str] = (),
+) -> pd.DataFrame:
+    """List the events and petitions that are new, or gone.
+
+    They are new that were created since the last period of `compare` began, and gone that a pull since then lacked.
+
+    Parameters
+    ----------
+    tables
+        ``actions`` with date, ``events`` and ``petitions`` with title, created_date, gone_since and excluded
+    period, until
+        as for `compare`, of the acts
+    include
+        which events to list though they are `excluded`
+
+    Returns
+    -------
+    DataFrame
+        indexed by title, the newest first
+
+        - kind: ``event`` or ``petition``
+        - news: ``new`` or ``gone``
+        - date: when (UTC)
+    """
+    dates = take(tables["actions"], {"date": utc}, report="news")["date"]
+    start = _Periods.of(dates, period, until, report="news").bounds[1]
+    found = []
+    for name in ("events", "petitions"):
+        frame = tables[name]
+        gone = frame.assign(news="gone", date=frame["gone_since"])
+        new = exclusion.split(frame, exclusion.included(include))[0]
+        both = pd.concat([new.assign(news="new", date=new["created_date"]), gone])
+        found.append(both.loc[both["date"] >= start, ["title", "news", "date"]].assign(kind=name[:-1]))
+    made = pd.concat(found).sort_values(["date", "title"], ascending=[False, True], kind="stable")
+    return noted(made.set_index("title")[["kind", "news", "date"]], [])
+
+
+def _changed(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return counts before and now with their change."""
+    made = counts.fillna(0).astype("int64").set_axis(["before", "now"], axis="columns")
     made["change"] = made["now"] - made["before"]
     made["change_share"] = made["change"] / made["before"].where(made["before"] > 0)
-    order = made["change"].abs().sort_values(ascending=False, kind="stable").index
-    made = made.set_axis(groups.labels).iloc[order]
-    return noted(made, [note, *_said_of(dates, bounds, dated.noun)], groups.notes)
+    return made
 
 
-def _bounds(until: Any, length: _Length, newest: pd.Timestamp, *, zone: Any) -> list[pd.Timestamp]:
-    """Return where both periods begin, and the end."""
-    if until is None:
-        end = length.last_end(pd.Timestamp(0, tz=zone) if pd.isna(newest) else newest)
-    else:
-        end = moment(until, report="compare")
-        end = end if zone is not None else end.tz_localize(None)
-    try:
-        return [end - 2 * length.step, end - length.step, end]
-    except (ValueError, OverflowError):
-        raise InvalidArgument(f"compare: period is too long before {show_key(end)}") from None
+@dataclass(frozen=True, slots=True)
+class _Periods:
+    """The last period, and the one before it.
 
+    `number` is 1 for dates in the last, 0 in the one before, and -1 for all others.
+    """
 
-def _said_of(dates: pd.Series, bounds: list[pd.Timestamp], noun: str) -> list[str]:
-    """Return sentences on the periods, and what is in neither."""
-    newest, undated = dates.max(), int(dates.isna().sum())
-    said = [f"without a date: {counted(undated, noun)}"] if undated else []
-    if pd.isna(newest):
+    dates: pd.Series
+    bounds: list[pd.Timestamp]
+    number: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, dates: pd.Series, period: Any, until: Any, *, report: str) -> _Periods:
+        length, zone, newest = _Length.of(period, report=report), dates.dt.tz, dates.max()
+        if until is None:
+            end = length.last_end(pd.Timestamp(0, tz=zone) if pd.isna(newest) else newest)
+        else:
+            end = moment(until, report=report)
+            end = end if zone is not None else end.tz_localize(None)
+        try:
+            bounds = [end - 2 * length.step, end - length.step, end]
+        except (ValueError, OverflowError):
+            raise InvalidArgument(f"{report}: period is too long before {show_key(end)}") from None
+        number = np.searchsorted(pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right")
+        return cls(dates, bounds, np.where(dates.notna() & (number < len(bounds)), number - 1, -1))
+
+    def said(self, noun: str) -> list[str]:
+        """Return sentences on the periods, and what is in neither."""
+        newest, undated = self.dates.max(), int(self.dates.isna().sum())
+        said = [f"without a date: {counted(undated, noun)}"] if undated else []
+        if pd.isna(newest):
+            return said
+        _, start, end = map(show_key, self.bounds)
+        said.insert(0, f"from {start} to {end}, and as long before")
+        if self.bounds[-1] > newest:
+            said.append(f"the period has not ended: the newest date is {show_key(newest)}")
         return said
-    _, start, end = map(show_key, bounds)
-    said.insert(0, f"from {start} to {end}, and as long before")
-    if bounds[-1] > newest:
-        said.append(f"the period has not ended: the newest date is {show_key(newest)}")
-    return said

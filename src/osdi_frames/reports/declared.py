@@ -12,7 +12,7 @@ from typing import Final, Literal
 import pandas as pd
 
 from osdi_frames.reports import measures
-from osdi_frames.reports.groups import By, Period, named_keys
+from osdi_frames.reports.groups import By, Period, contexts, named_keys
 from osdi_frames.reports.measures import Measure
 from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, TITLED, Titled, heading
 
@@ -233,6 +233,13 @@ class Report:
         return EVENTS.table if self.subject is GROWTH else self.table
 
     @property
+    def reads(self) -> dict[str, tuple[str, ...]]:
+        """The columns that it needs of each table of an archive, its own first."""
+        own = {self.read_from: (*self.columns, *contexts(self.keys))}
+        titled = self.titled
+        return own | ({titled.table: (titled.key, "title")} if titled.table != self.read_from else {})
+
+    @property
     def reader(self) -> str:
         """The call that reads its frame."""
         repeated = ", dedupe=False" if self.kind == "growth" else ""
@@ -425,5 +432,5 @@ REPORTS: Final = (
 )
 """Every report; those of the standard set in the order in which ``osdi-frames report`` makes them."""
 
-#: An archive's report does not join: its filters on events by date would leave attendances without a campaign.
-STANDARD: Final = tuple(report for report in REPORTS if report.by is not None and report.joined is None)
+#: Those of the standard set. An archive's report does not join: its filters on events by date would leave attendances without a campaign.
+KEYED: Final = tuple(report for report in REPORTS if report.by is not None and report.joined is None)

@@ -13,8 +13,9 @@ from osdi_frames.reports.measures import IS_NEW, converted, flag, utc
 from osdi_frames.tables.actions import ACTS, Act
 
 #: The acts that are the rows of a table, by its name.
-_ACTS: Final = {act.table.name: act for act in ACTS if act.person == "person_id" and not act.status}
-_NEEDS: Final = ("person_id", "date", "action", "subject_id", "is_first", IS_NEW)
+OF_ACTS: Final = {act.table.name: act for act in ACTS if act.person == "person_id" and not act.status}
+#: What is needed of the acts.
+NEEDS: Final = ("person_id", "date", "action", "subject_id", "is_first", IS_NEW)
 
 
 def joined_by(table: str) -> tuple[str, ...]:
@@ -23,7 +24,7 @@ def joined_by(table: str) -> tuple[str, ...]:
     >>> joined_by("signatures")
     ('person_id', 'created_date', 'petition_id')
     """
-    return ("person_id", "created_date", _ACTS[table].subject)
+    return ("person_id", "created_date", OF_ACTS[table].subject)
 
 
 def marked(
@@ -33,9 +34,9 @@ def marked(
 
     The second value says of how many people this is not known. Where it is known of none, no column is added.
     """
-    act = _ACTS[table]
-    actions = as_frame(actions, caller=report, example=READER, columns=_NEEDS)
-    for rows, name, needs in ((actions, "actions", _NEEDS), (frame, table, joined_by(table))):
+    act = OF_ACTS[table]
+    actions = as_frame(actions, caller=report, example=READER, columns=NEEDS)
+    for rows, name, needs in ((actions, "actions", NEEDS), (frame, table, joined_by(table))):
         if missing := [column for column in needs if column not in rows.columns]:
             raise MissingColumn(f"{report}: {name} needs {', '.join(missing)}")
     first = actions[flag(actions["is_first"]) & actions["action"].eq(act.action).fillna(False)]

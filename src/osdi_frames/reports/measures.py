@@ -26,12 +26,18 @@ Made: TypeAlias = Mapping[str, pd.Series]
 Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
 """Takes the rows by the number of their group, and the measures before; returns a value per group."""
 
-Unit: TypeAlias = Literal["number", "share", "time"]
+Unit: TypeAlias = Literal["number", "decimal", "share", "time", "text"]
 
 #: Whether an act is its person's first, and brought them.
 IS_NEW: Final = "is_new"
 
-_FORMATS: Final[Mapping[Unit, str]] = {"number": ",", "share": ".1%", "time": "%Y-%m-%d"}
+_FORMATS: Final[Mapping[Unit, str]] = {
+    "number": ",",
+    "decimal": ",.1f",
+    "share": ".1%",
+    "time": "%Y-%m-%d",
+    "text": "",
+}
 
 UTC: Final = "datetime64[us, UTC]"
 LOCAL: Final = "datetime64[us]"
@@ -130,6 +136,11 @@ def time(column: pd.Series) -> pd.Series:
     """
     times = column if is_datetime64_any_dtype(column.dtype) else _parsed(column)
     return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
+
+
+def text(column: pd.Series) -> pd.Series:
+    """Convert to texts."""
+    return column.astype("str")
 
 
 def flag(column: pd.Series) -> pd.Series:

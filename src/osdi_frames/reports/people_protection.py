@@ -31,6 +31,8 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
         raise InvalidArgument(
             "hosts has a row for each person, whatever the counts are; it cannot be suppressed"
         )
+    if report.index.name == "figure":
+        return _changes
     if report.index.name == "acts" and {"people", "share"} <= columns:
         return _repeats
     if "people" in columns and len(columns) > 1 and all(name.isdecimal() for name in columns - {"people"}):
@@ -44,6 +46,21 @@ def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
     """Hide periods; how many acts there are reveals repeated ones."""
     counts = [_counts(report[name]) for name in ("people", "new", "returning")]
     return _without(report.drop(columns="actions", errors="ignore"), _rows(counts, below), in_time=True)
+
+
+def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:
+    """Hide acts, of which sums are known, and people apart: how few came back is hidden, too."""
+    counts = [_counts(report[name]) for name in ("before", "now")]
+    is_people = np.isin(report.index, ["people", "new people"])
+    acts = _rows([np.where(is_people, 0, numbers) for numbers in counts], below)
+    if acts is None:
+        return _without(report, None)
+    small = np.zeros(len(report), dtype=bool)
+    for numbers in counts:
+        people = np.where(is_people, numbers, 0)
+        returning = people.max(initial=0) - people
+        small |= is_people & ((0 < people) & (people < below) | (0 < returning) & (returning < below))
+    return _without(report, acts | small, in_time=True)
 
 
 def _columns(*names: str) -> Protect:

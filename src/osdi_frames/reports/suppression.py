@@ -12,6 +12,7 @@ from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.quoting import quoted
+from osdi_frames.reports.analyses import Analysis
 from osdi_frames.reports.declared import EVENTS, REPORTS, Report
 from osdi_frames.reports.groups import Spelling, time_levels
 from osdi_frames.reports.making import row_numbers
@@ -94,7 +95,7 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
 
 
 def suppress_together(
-    reports: Sequence[tuple[Report, pd.DataFrame]],
+    reports: Sequence[tuple[Report | Analysis, pd.DataFrame]],
     tables: Mapping[str, pd.DataFrame],
     *,
     below: int,
@@ -111,7 +112,9 @@ def suppress_together(
     shown = [frame for _, frame in reports]
     by_table = defaultdict(list)
     for number, (declared, frame) in enumerate(reports):
-        if declared.kind == "growth":
+        if isinstance(declared, Analysis):
+            shown[number] = _of_people(frame, below) if declared.is_published else frame.iloc[:0]
+        elif declared.kind == "growth":
             total = int(tables[declared.read_from]["total_accepted"].sum())
             shown[number] = _without_steps(frame, below, total)
         else:
@@ -122,6 +125,12 @@ def suppress_together(
             declared, frame = reports[number]
             shown[number] = _without_rows(frame, hidden, declared.unprotected)
     return shown
+
+
+def _of_people(report: pd.DataFrame, below: int) -> pd.DataFrame:
+    """Hide small counts of a report on people; others have none."""
+    hide = protector_of(report)
+    return report if hide is None else hide(report, below)
 
 
 def _breakdowns(

@@ -1,0 +1,201 @@
+"""What an archive's report has on people and change, made by functions of their own.
+
+To add one is to add it to `CHANGES` or `PEOPLE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import pandas as pd
+
+from osdi_frames.reports.change import changes, compare, news
+from osdi_frames.reports.conversion import attribution, funnel
+from osdi_frames.reports.goals import goals
+from osdi_frames.reports.measures import Shown
+from osdi_frames.reports.participation import engagement, repeats, retention
+
+if TYPE_CHECKING:
+    from osdi_frames.reports.archive_report import ReportRequest
+
+Tables: TypeAlias = Mapping[str, pd.DataFrame]
+"""The rows of an archive that were read for its report, those that are excluded among them."""
+
+ACTIONS: Final = "actions"
+_TITLES: Final = ("title", "created_date", "gone_since")
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A report of an archive that a function of its own makes.
+
+    Attributes
+    ----------
+    name, heading
+        The name of its frame, plot and files; its heading.
+    part
+        The part of the report that it stands in.
+    make
+        Makes it of the tables of an archive, as a request says.
+    reads
+        The columns that it needs of each table, the one first that it is about.
+    columns
+        Its columns as they are shown; those of `retention` are added as there are some.
+    count
+        The column that is drawn beside the rows, if any is.
+    is_over_time
+        Whether its rows are in the order of time.
+    is_published
+        Whether `suppress` protects it beside others; else it is left out where small counts are hidden.
+    """
+
+    name: str
+    heading: str
+    part: str
+    make: Callable[[Tables, ReportRequest], pd.DataFrame] = field(repr=False)
+    reads: Mapping[str, tuple[str, ...]] = field(repr=False)
+    columns: tuple[Shown, ...] = field(default=(), repr=False)
+    count: str = field(default="", repr=False)
+    is_over_time: bool = field(default=False, repr=False)
+    is_published: bool = field(default=True, repr=False)
+
+    @property
+    def read_from(self) -> str:
+        """The table that it is about."""
+        return next(iter(self.reads))
+
+    def shown(self, frame: pd.DataFrame) -> tuple[Shown, ...]:
+        """Return the columns that are shown of a frame of the report."""
+        later = (Shown(name, "share", None, "float64") for name in frame.columns if str(name).isdecimal())
+        return (*(column for column in self.columns if column.name in frame.columns), *later)
+
+
+def _of_acts(*columns: str) -> dict[str, tuple[str, ...]]:
+    return {ACTIONS: ("person_id", "date", *columns)}
+
+
+def _alone(name: str) -> Shown:
+    """Show counts of which several have no total."""
+    return Shown(name, total=None)
+
+
+_SHARE: Final = Shown("share", "share", dtype="float64")
+_COMPARED: Final = (Shown("before"), Shown("now"), Shown("change"), Shown("change_share", "share", None, "float64"))
+_FIGURES: Final = tuple(Shown(column.name, column.unit, None, column.dtype) for column in _COMPARED)
+
+CHANGES: Final = (
+    Analysis(
+        "changes",
+        "What changed",
+        "changes",
+        lambda tables, how: changes(tables[ACTIONS], how.compare, include=how.include),
+        _of_acts("action", "number"),
+        _FIGURES,
+    ),
+    Analysis(
+        "changes_by_source",
+        "What changed by source",
+        "changes",
+        lambda tables, how: compare(
+            tables[ACTIONS], how.compare, include=how.include, spelling=how.spelling
+        ),
+        _of_acts("source"),
+        _COMPARED,
+    ),
+    Analysis(
+        "changes_by_title",
+        "What changed by petition, event or other",
+        "changes",
+        lambda tables, how: compare(
+            tables[ACTIONS], how.compare, by=["action", "title"], include=how.include, spelling=how.spelling
+        ),
+        _of_acts("action", "title"),
+        _COMPARED,
+    ),
+    Analysis(
+        "news",
+        "New and gone",
+        "changes",
+        lambda tables, how: news(tables, how.compare, include=how.include),
+        _of_acts() | {"events": _TITLES, "petitions": _TITLES},
+        (Shown("kind", "text", None), Shown("news", "text", None), Shown("date", "time", None)),
+    ),
+    Analysis(
+        "goals",
+        "Goals",
+        "changes",
+        lambda tables, how: goals(tables["signatures"], how.goals, tables["petitions"], include=how.include),
+        {"signatures": ("petition_id", "created_date"), "petitions": ("petition_id", "title")},
+        (
+            Shown("signatures"),
+            Shown("goal"),
+            Shown("share", "share", ("signatures", "goal"), "float64"),
+            Shown("per_week", "decimal", dtype="float64"),
+            Shown("reached", "time", None),
+            Shown("expected", "time", None),
+        ),
+        "signatures",
+        is_published=False,
+    ),
+)
+PEOPLE: Final = (
+    Analysis(
+        "engagement",
+        "New and returning people by month",
+        "people",
+        lambda tables, how: engagement(tables[ACTIONS], include=how.include),
+        _of_acts("number"),
+        (_alone("people"), Shown("new"), _alone("returning"), Shown("actions")),
+        is_over_time=True,
+    ),
+    Analysis(
+        "funnel",
+        "From signing to coming",
+        "people",
+        lambda tables, how: funnel(tables[ACTIONS], include=how.include),
+        _of_acts("action"),
+        (
+            _alone("people"),
+            *(Shown(name, "share", None, "float64") for name in ("of_first", "of_previous", "low", "high")),
+        ),
+        "people",
+    ),
+    Analysis(
+        "attribution",
+        "What brought those who RSVPed",
+        "people",
+        lambda tables, how: attribution(
+            tables[ACTIONS], touch="both", include=how.include, spelling=how.spelling
+        ),
+        _of_acts("action", "number", "source"),
+        (
+            Shown("first_people"),
+            Shown("first_share", "share", dtype="float64"),
+            Shown("last_people"),
+            Shown("last_share", "share", dtype="float64"),
+        ),
+        "first_people",
+    ),
+    Analysis(
+        "retention",
+        "Who came back, by the month of the first act",
+        "people",
+        lambda tables, how: retention(tables[ACTIONS], include=how.include),
+        _of_acts("number"),
+        (Shown("people"),),
+        is_over_time=True,
+        is_published=False,
+    ),
+    Analysis(
+        "repeats",
+        "People by how often they acted",
+        "people",
+        lambda tables, how: repeats(tables[ACTIONS], include=how.include),
+        _of_acts(),
+        (Shown("people"), _SHARE),
+        "people",
+    ),
+)
+ANALYSES: Final = (*CHANGES, *PEOPLE)

@@ -1,0 +1,146 @@
+"""How far petitions are from their goals, and when they get there at the present rate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from osdi_frames.errors import InvalidArgument, MissingColumn, UnknownValue, nearest
+from osdi_frames.frames import as_frame
+from osdi_frames.quoting import quoted
+from osdi_frames.reports import exclusion
+from osdi_frames.reports.acts import moment, noted
+from osdi_frames.reports.measures import UTC, take, text, utc
+
+#: Of how long before the end the present rate is.
+_RECENT: Final = pd.Timedelta(days=28)
+_WEEK: Final = pd.Timedelta(days=7)
+_DTYPES: Final = {
+    "title": "str",
+    "signatures": "int64",
+    "goal": "int64",
+    "share": "float64",
+    "per_week": "float64",
+    "reached": UTC,
+    "expected": UTC,
+}
+
+
+def goals(
+    signatures: pd.DataFrame,
+    goals: Mapping[str, int],
+    petitions: pd.DataFrame | None = None,
+    *,
+    until: Any = None,
+    include: Iterable[str] = (),
+) -> pd.DataFrame:
+    """Compare the signatures of petitions with their goals.
+
+    The present rate is that of the 28 days before `until`. At this rate the goal is reached after
+    ``(goal - signatures) / per_week`` weeks.
+
+    Parameters
+    ----------
+    signatures
+        one row per signature, with petition_id and created_date
+    goals
+        how many signatures each petition is to have, by its id or its title
+    petitions
+        one row per petition, with petition_id and title
+    until
+        up to when all signatures are known; a time without a zone is UTC. The end of the day of the newest signature if
+        not given
+    include
+        which rows to count though they are `excluded`; the attribute `note` says how many were not
+
+    Returns
+    -------
+    DataFrame
+        indexed by petition_id, in the order of `goals`
+
+        - title: of the petition; missing where none is known
+        - signatures: how many it has
+        - goal: how many it is to have
+        - share: signatures over goal
+        - per_week: how many came in a week, of the last 28 days
+        - reached: when the goal was reached (UTC); missing where it was not
+        - expected: when it will be, at the present rate (UTC); missing where it was, or never will be
+
+    Raises
+    ------
+    MissingColumn
+        a frame lacks a column that is needed
+    UnknownValue
+        no petition has such an id or title, or several have this title
+    InvalidArgument
+        a goal is no whole number above 0, or `until` no time
+
+    Examples
+    --------
+    >>> dates = pd.date_range("2026-05-01", "2026-05-28", freq="D", tz="UTC")
+    >>> signatures = pd.DataFrame({"petition_id": "park", "created_date": dates})
+    >>> goals(signatures, {"park": 56}, until="2026-05-29")[["signatures", "share", "per_week"]].values.tolist()
+    [[28.0, 0.5, 7.0]]
+    """
+    include = exclusion.included(include)
+    needs = ("petition_id", "created_date")
+    frame = as_frame(signatures, caller="goals", columns=(*needs, exclusion.COLUMN))
+    frame, note = exclusion.counted_rows(frame, include, "signature")
+    rows = take(frame, {"petition_id": text, "created_date": utc}, report="goals")
+    titles = _titles(petitions)
+    newest = rows["created_date"].max()
+    end = newest.floor("D") + pd.Timedelta(days=1) if until is None else moment(until, report="goals")
+    by_petition = {name: dates for name, dates in rows["created_date"].groupby(rows["petition_id"])}
+    made = {}
+    for named, goal in goals.items():
+        if not isinstance(goal, int) or isinstance(goal, bool) or goal < 1:
+            raise InvalidArgument(f"goals: a goal is a whole number above 0, not {quoted(goal)}")
+        found = _found(named, [*dict.fromkeys([*titles, *by_petition])], titles)
+        dates = by_petition.get(found, rows["created_date"].head(0))
+        made[found] = {"title": titles.get(found), **_progress(dates, goal, end)}
+    table = pd.DataFrame.from_dict(made, orient="index", columns=[*_DTYPES])
+    times = {name: pd.to_datetime(table[name], utc=True) for name in ("reached", "expected")}
+    return noted(table.assign(**times).astype(_DTYPES).rename_axis("petition_id"), [note])
+
+
+def _progress(dates: pd.Series, goal: int, end: pd.Timestamp) -> dict[str, Any]:
+    """Return the row of a petition, of the dates of its signatures."""
+    number, dated = len(dates), dates.dropna().sort_values()
+    recent = int(((dated >= end - _RECENT) & (dated < end)).sum())
+    left = goal - number
+    is_dated = left <= 0 and len(dated) >= goal
+    return {
+        "signatures": number,
+        "goal": goal,
+        "share": number / goal,
+        "per_week": recent * _WEEK / _RECENT,
+        "reached": dated.iloc[goal - 1] if is_dated else pd.NaT,
+        "expected": end + left / recent * _RECENT if left > 0 and recent else pd.NaT,
+    }
+
+
+def _titles(petitions: pd.DataFrame | None) -> dict[str, str]:
+    """Return the known titles by id."""
+    if petitions is None:
+        return {}
+    petitions = as_frame(petitions, caller="goals", columns=("petition_id", "title"))
+    missing = [name for name in ("petition_id", "title") if name not in petitions.columns]
+    if missing:
+        raise MissingColumn(f"goals: petitions needs {', '.join(missing)}")
+    known = petitions[["petition_id", "title"]].astype("str").dropna()
+    return dict(zip(known["petition_id"], known["title"], strict=True))
+
+
+def _found(named: str, ids: Collection[str], titles: Mapping[str, str]) -> str:
+    """Return the id of the petition that has this id or title."""
+    if named in ids:
+        return named
+    found = [petition for petition, title in titles.items() if title == named]
+    if len(found) > 1:
+        raise UnknownValue(f"{len(found)} petitions have the title {quoted(named)}; give the id of one")
+    if not found:
+        hint = nearest(named, ids, titles) if ids else "there is no petition at all"
+        raise UnknownValue(f"no petition is {quoted(named)}; {hint}")
+    return found[0]
