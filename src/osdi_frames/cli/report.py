@@ -21,14 +21,25 @@ from osdi_frames.cli.options import (
 )
 from osdi_frames.errors import counted, printable
 from osdi_frames.output.files import FORMATS, Format
-from osdi_frames.quoting import cut, located
-from osdi_frames.reports import Report
+from osdi_frames.quoting import cut, located, quoted
+from osdi_frames.reports import Analysis, Report
 from osdi_frames.reports.exclusion import REASONS
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.titles import labelled, words
 from osdi_frames.shortcuts import report, write_report
 
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
+
+
+def _goals(_ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, int]:
+    """Read petitions with the number of signatures each is to have."""
+    found = {}
+    for given in value:
+        petition, equals, count = given.rpartition("=")
+        if not equals or not count.isdecimal():
+            raise click.BadParameter(f"{quoted(given)} is not as in --goal 'Save the park=5000'")
+        found[petition] = int(count)
+    return found
 
 
 @runs("osdi-frames report data --out report")
@@ -55,10 +66,21 @@ _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
     help="Keep spellings of a source, referrer, website, region or country apart.",
 )
 @click.option("--include", callback=listed, multiple=True, help=f"Count also {','.join(REASONS)}, or some.")
+@click.option(
+    "--compare", default="W", help="The period that is compared with the one before: 7D, W (from Monday), M, Q, Y."
+)
+@click.option(
+    "--goal",
+    "goals",
+    multiple=True,
+    callback=_goals,
+    metavar="PETITION=COUNT",
+    help="How many signatures a petition is to have, by its id or title; repeat it for several.",
+)
 @as_json
 @reading
 def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool, **options: Any) -> None:
-    """Print the reports of SOURCE: RSVPs by campaign, signatures by source and referrer, and more.
+    """Print the reports of SOURCE: what changed, RSVPs by campaign, signatures by source, people, and more.
 
     What "send test" sent, what is gone, cancelled and hidden events with their attendances, and attendances that
     were not accepted are not counted unless --include names them.
@@ -99,7 +121,7 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
         )
 
 
-def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
+def table(report: Report | Analysis, frame: pd.DataFrame, *, top: int) -> str:
     """Lay out `top` rows, and count the others.
 
     They are the first ones, of a report over time the last.
@@ -111,8 +133,9 @@ def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
         for number, name in enumerate(shown.index.names)
     ]
     for measure in report.shown(frame):
-        values = (show(value, measure.unit) for value in shown[measure.name])
-        columns.append(_aligned([measure.name, *values], str.rjust))
+        values = (cut(printable(show(value, measure.unit))) for value in shown[measure.name])
+        justify = str.ljust if measure.unit == "text" else str.rjust
+        columns.append(_aligned([str(measure.name), *values], justify))
     text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
     more = len(frame) - len(shown)
     return f"{text}\n… and {more:,} {'before' if report.is_over_time else 'more'}" if more else text

@@ -1,9 +1,28 @@
 "use strict";
 
+const shown = 20; // rows of a long table: page.css hides the others
+
 // Without this script the page is whole: the buttons are made here.
 for (const table of document.querySelectorAll("table")) {
   makeSortable(table);
   makeCopyable(table);
+  makeShort(table);
+}
+
+// Of a long table the first rows are seen at once, and its total.
+function makeShort(table) {
+  const count = table.tBodies[0].rows.length;
+  if (count <= shown + 1) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "more";
+  table.closest(".table").append(button);
+  const toggle = () => {
+    const isShort = table.classList.toggle("short");
+    button.textContent = isShort ? `Show all ${count} rows` : `Show ${shown} rows`;
+  };
+  button.addEventListener("click", toggle);
+  toggle();
 }
 
 function makeSortable(table) {
@@ -71,7 +90,7 @@ function makeCopyable(table) {
 // As tab-separated values, which spreadsheets take; numbers without separators, no total.
 function asLines(table) {
   const kinds = [...table.tHead.rows[0].cells].map((heading) => heading.dataset.kind);
-  const rows = [...table.rows].filter((row) => !row.hasAttribute("data-total"));
+  const rows = [...table.rows].filter((row) => !row.matches("[data-total], .printed"));
   return rows.map((row) => [...row.cells].map((cell, column) => asValue(cell, kinds[column])).join("\t"));
 }
 

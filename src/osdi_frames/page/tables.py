@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from osdi_frames.plots.labels import shortened
-from osdi_frames.reports import NO_DATE, NONE, Report
-from osdi_frames.reports.measures import Measure, Unit, count_rows, show, show_key
+from osdi_frames.reports import NO_DATE, NONE, Analysis, Report
+from osdi_frames.reports.analyses import MOVED
+from osdi_frames.reports.groups import PERIOD_NAMES
+from osdi_frames.reports.measures import Shown, Unit, count_rows, show, show_key
 from osdi_frames.reports.titles import heading, labelled
 
 ROWS: Final = 200
 """Rows that a table shows; the others are one."""
 
+PRINTED: Final = 10
+"""Rows that are printed; the others are one."""
+
+MOVERS: Final = 5
+"""Rows with the largest gains, and with the largest losses, that a table of changes shows."""
+
 _LONGEST: Final = 300  # characters of a label; a title of thousands would fill the page
 
-CellKind: TypeAlias = Literal["text", "month"] | Unit
+CellKind: TypeAlias = Literal["month", "number", "share", "time", "text"]
+"""How cells are set and sorted."""
+
+_KINDS: Final[Mapping[Unit, CellKind]] = {
+    "number": "number",
+    "decimal": "number",
+    "change": "number",
+    "share": "share",
+    "change share": "share",
+    "time": "time",
+    "text": "text",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,33 +65,58 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: rows, others together, and totals."""
+    """A table: rows, others together, and totals.
+
+    Where only the first rows are printed, `unprinted` are all the others.
+    """
 
     columns: list[Column]
     rows: list[list[Cell]]
     other: list[Cell] | None
+    unprinted: list[Cell] | None
     total: list[Cell] | None
     length: int
 
 
-def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
+def of_report(declared: Report | Analysis, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
     """Lay out a report.
 
-    A ranked one is as it is, with bars; over time the newest is first.
+    A ranked one is as it is, with bars; over time the newest is first, and periods without anything are left out. Of
+    what changed the largest gains are first, and then the largest losses.
     """
     report = labelled(report)
-    if not declared.is_over_time:
-        table = _laid_out(report, declared.shown(report), rows=rows, ordered_by=declared.count)
+    shown = declared.shown(report)
+    if declared.is_over_time:
+        report = _newest_first(report, shown)
+        return _laid_out(report, shown, rows=rows, ordered_by=str(report.index.names[0]))
+    if declared.name in MOVED:
+        return _laid_out(_movers(report), shown, rows=2 * MOVERS)
+    table = _laid_out(report, shown, rows=rows, ordered_by=declared.count)
+    if declared.count:
         present = report[declared.count].head(rows).astype("float64").fillna(0).clip(lower=0)
         bars = (present / max(present.max(), 1) * 100).round(1)  # in % of the largest
         for row, bar in zip(table.rows, bars.tolist(), strict=True):
             row[0] = replace(row[0], bar=bar)
-        return table
-    if report.index.nlevels == 1:
-        dated = report.index != NO_DATE
-        report = pd.concat([report[dated][::-1], report[~dated]])
-    order = str(report.index.name)
-    return _laid_out(report, declared.shown(report), rows=rows, ordered_by=order, periods=declared.periods)
+    return table
+
+
+def _newest_first(report: pd.DataFrame, shown: Sequence[Shown]) -> pd.DataFrame:
+    counts = [column.name for column in shown if column.total == "sum" and column.dtype == "int64"]
+    report = report[(report[counts] != 0).any(axis=1, skipna=False)] if counts else report
+    if report.index.nlevels > 1:
+        return report
+    dated = report.index != NO_DATE
+    return pd.concat([report[dated][::-1], report[~dated]])
+
+
+def _movers(report: pd.DataFrame) -> pd.DataFrame:
+    """Put the largest gains first, the largest losses next, and then all others."""
+    change = report["change"].astype("Int64").fillna(0)
+    gains = report[change > 0].head(MOVERS)
+    losses = report[change < 0].head(MOVERS)
+    first = report.index.get_indexer(gains.index.append(losses.index))
+    others = np.setdiff1d(np.arange(len(report)), first)
+    return report.iloc[np.concatenate([first, others])]
 
 
 def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:
@@ -82,32 +127,38 @@ def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:
 
 def _laid_out(
     frame: pd.DataFrame,
-    measures: Sequence[Measure],
+    measures: Sequence[Shown],
     *,
     rows: int,
-    ordered_by: str | None = None,
-    periods: Sequence[str] = (),
+    ordered_by: str = "",
 ) -> Table:
     kinds: dict[str, CellKind] = {
-        str(name): "month" if name in periods else "text" for name in frame.index.names
+        str(name): "month" if name in PERIOD_NAMES.values() else "text" for name in frame.index.names
     }
-    columns = [*kinds.items(), *((measure.name, measure.unit) for measure in measures)]
+    columns = [*kinds.items(), *((measure.name, _KINDS[measure.unit]) for measure in measures)]
     shown, rest = frame.head(rows), frame.iloc[rows:]
     cells = [
         [_label(value, kind) for value in shown.index.get_level_values(number)]
         for number, kind in enumerate(kinds.values())
     ]
     cells += [[_cell(value, measure.unit) for value in shown[measure.name]] for measure in measures]
-    counts = [measure.name for measure in measures if measure.dtype == "int64"]  # missing where hidden only
+    counts = [measure.name for measure in measures if (measure.unit, measure.dtype) == ("number", "int64")]
     is_partial = frame[counts].isna().any(axis=None)
     total = "Total of what is shown" if is_partial else "Total"
+    has_total = any(measure.total for measure in measures)
+    unprinted = frame.iloc[PRINTED:]
     return Table(
         [Column(heading(name), kind, "descending" if name == ordered_by else None) for name, kind in columns],
         [list(row) for row in zip(*cells, strict=True)],
-        _together(rest, len(kinds), measures, f"(other: {len(rest):,})") if len(rest) else None,
-        _together(frame, len(kinds), measures, total) if len(frame) else None,
+        _others(rest, len(kinds), measures),
+        _others(unprinted, len(kinds), measures) if len(unprinted) > 1 else None,
+        _together(frame, len(kinds), measures, total) if len(frame) and has_total else None,
         len(frame),
     )
+
+
+def _others(rows: pd.DataFrame, keys: int, measures: Sequence[Shown]) -> list[Cell] | None:
+    return _together(rows, keys, measures, f"(other: {len(rows):,})") if len(rows) else None
 
 
 def visible(text: str) -> str:
@@ -134,15 +185,17 @@ def _label(value: object, kind: CellKind) -> Cell:
 def _cell(value: Any, unit: Unit) -> Cell:
     if pd.isna(value):
         return Cell(show(value, unit))
-    return Cell(show(value, unit), f"{value:.6g}" if unit == "share" else str(value))
+    if unit == "text":
+        return _label(value, "text")
+    return Cell(show(value, unit), f"{value:.6g}" if _KINDS[unit] == "share" else str(value))
 
 
-def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name: str) -> list[Cell]:
+def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Shown], name: str) -> list[Cell]:
     cells = [_cell(_one(frame, measure), measure.unit) for measure in measures]
     return [Cell(name), *[Cell("")] * (keys - 1), *cells]
 
 
-def _one(frame: pd.DataFrame, measure: Measure) -> Any:
+def _one(frame: pd.DataFrame, measure: Shown) -> Any:
     """Return the total of several rows, if any."""
     if measure.total is None or frame[measure.name].isna().all():
         return pd.NA

@@ -20,19 +20,31 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from osdi_frames.plots.change import compare
+from osdi_frames.plots.change import compare, goals
 from osdi_frames.plots.conversion import attribution, funnel
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.plots.map import event_map, signature_map
 from osdi_frames.plots.participation import engagement, hosts, repeats, retention, weekday_hours
-from osdi_frames.reports import REPORTS
+from osdi_frames.reports import REPORTS, Analysis, Report
 
 FUNCTIONS = {report.name: plot_of(report) for report in REPORTS}
 globals().update(FUNCTIONS)
 
-__all__ = ["attribution", "compare", "engagement", "event_map", "funnel", "hosts", "repeats", "retention"]
+__all__ = ["attribution", "compare", "engagement", "event_map", "funnel", "goals", "hosts", "repeats", "retention"]
 __all__ += ["signature_map", "weekday_hours"]
 __all__ += FUNCTIONS  # noqa: PLE0605 (names)
+
+
+def drawing(declared: Report | Analysis) -> Callable[..., Axes] | None:
+    """Return what draws a report of an archive, None for one without a plot.
+
+    >>> from osdi_frames.reports import STANDARD
+    >>> {report.name for report in STANDARD if drawing(report) is None}
+    {'news'}
+    """
+    if isinstance(declared, Analysis):
+        return globals()[declared.plot] if declared.plot else None
+    return FUNCTIONS.get(declared.name) or plot_of(declared)
 
 
 def __dir__() -> list[str]:

@@ -13,17 +13,19 @@ from osdi_frames.plots.labels import name_of
 _SLOT = 0.3  # inches of height for each bar of an own figure
 _ROOM = 1.3  # inches for title and axis
 
-Thin: TypeAlias = Literal["seats", "attended"]
-"""What the thin bars below are: the seats of the events that have a capacity, or those who attended."""
+Thin: TypeAlias = Literal["seats", "attended", "goal"]
+"""What the thin bars below are: the seats of the events that have a capacity, those who attended, or a goal."""
 
 #: Of the thin bars: what the axis says of them, and the text at a bar.
 _NOTES: Final[Mapping[Thin, str]] = {
     "seats": "thin bars: seats, and those taken",
     "attended": "thin bars: those who attended",
+    "goal": "thin bars: the goal, filled as far as it is reached",
 }
 _TEXTS: Final[Mapping[Thin, str]] = {
     "seats": "{taken:,} of {capacity:,.0f} seats",
     "attended": "{taken:,} attended",
+    "goal": "of {capacity:,.0f}",
 }
 
 

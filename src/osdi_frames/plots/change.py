@@ -1,12 +1,13 @@
-"""The plot of what changed from one period to the next."""
+"""Plots of what changed from one period to the next, and of goals."""
 
 from __future__ import annotations
 
 import pandas as pd
 from matplotlib.axes import Axes
 
-from osdi_frames.plots import colors, pairs
+from osdi_frames.plots import categories, colors, pairs
 from osdi_frames.plots.refusal import checked_columns, checked_top
+from osdi_frames.reports.titles import labelled
 
 
 def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
@@ -39,6 +40,40 @@ def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> A
     texts = [_texts(*row) for row in counts.astype(object).to_numpy()]
     styles = [colors.SEATS, colors.bar("value")]
     return pairs.draw(counts, ax=ax, title="What changed", unit="counted", texts=texts, styles=styles)
+
+
+def goals(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
+    """Draw how far petitions are from their goals.
+
+    Takes the report of the same name, ``of.plots.goals(of.goals(signatures, {"5f7…": 5000}, petitions))``. Below the bar
+    of each petition a thin one goes as far as its goal, filled as far as that is reached.
+
+    Parameters
+    ----------
+    report
+        the report of the same name; a column `title` is shown in place of ids
+    ax
+        the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
+    top
+        how many petitions; all others are one bar, ``(other: 3)``
+
+    Returns
+    -------
+    Axes
+        the axes; nothing is shown or saved
+
+    Raises
+    ------
+    InvalidArgument
+        the frame is no such report, the message says what to call; or `top` is no count
+    """
+    columns = ("signatures", "goal", "share")
+    report = labelled(checked_columns(report, "goals", "signatures, goals", columns))
+    counts = categories.counts_of(report["signatures"])
+    counts = counts.assign(capacity=report["goal"].astype("float64"), taken=report[["signatures", "goal"]].min(axis=1))
+    return categories.draw(
+        counts, ax=ax, top=checked_top(top), title="Goals", unit="signatures", thin="goal", keeps_order=True
+    )
 
 
 def _texts(before: int, now: int) -> list[str]:

@@ -59,7 +59,7 @@ def retention(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes the report of the same name, ``of.plots.retention(of.retention(actions))``. Each row is a cohort, with its
     people in brackets; each cell the share of them who act so many periods after their first act, the darker the more.
-    Periods that have not ended, and cohorts of nobody, are blank.
+    Their first period, in which all are active, is drawn if there is no other. Periods that have not ended, and cohorts of nobody, are blank.
 
     Parameters
     ----------
@@ -82,6 +82,7 @@ def retention(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if not isinstance(report.index, pd.DatetimeIndex):
         raise not_a_report("retention", "actions", "is not indexed by time")
     later = [column for column in report.columns if str(column).isdecimal()]  # texts, read back from Parquet
+    later = later[1:] or later  # in the period of their first act all are active
     dates = pd.DatetimeIndex(report.index)
     dated = iter(names_of_times(dates.dropna()))
     names = [NO_DATE if pd.isna(date) else next(dated) for date in dates]

@@ -24,6 +24,7 @@ Tables: TypeAlias = Mapping[str, pd.DataFrame]
 """The rows of an archive that were read for its report, those that are excluded among them."""
 
 ACTIONS: Final = "actions"
+_LATER: Final = 13  # periods after the first act that a table shows
 _TITLES: Final = ("title", "created_date", "gone_since")
 
 
@@ -43,6 +44,8 @@ class Analysis:
         The columns that it needs of each table, the one first that it is about.
     columns
         Its columns as they are shown; those of `retention` are added as there are some.
+    plot
+        The name of its plot; empty where it has none.
     count
         The column that is drawn beside the rows, if any is.
     is_over_time
@@ -57,6 +60,7 @@ class Analysis:
     make: Callable[[Tables, ReportRequest], pd.DataFrame] = field(repr=False)
     reads: Mapping[str, tuple[str, ...]] = field(repr=False)
     columns: tuple[Shown, ...] = field(default=(), repr=False)
+    plot: str = field(default="", repr=False)
     count: str = field(default="", repr=False)
     is_over_time: bool = field(default=False, repr=False)
     is_published: bool = field(default=True, repr=False)
@@ -68,8 +72,8 @@ class Analysis:
 
     def shown(self, frame: pd.DataFrame) -> tuple[Shown, ...]:
         """Return the columns that are shown of a frame of the report."""
-        later = (Shown(name, "share", None, "float64") for name in frame.columns if str(name).isdecimal())
-        return (*(column for column in self.columns if column.name in frame.columns), *later)
+        later = [Shown(name, "share", None, "float64") for name in frame.columns if str(name).isdecimal()]
+        return (*(column for column in self.columns if column.name in frame.columns), *later[:_LATER])
 
 
 def _of_acts(*columns: str) -> dict[str, tuple[str, ...]]:
@@ -82,50 +86,64 @@ def _alone(name: str) -> Shown:
 
 
 _SHARE: Final = Shown("share", "share", dtype="float64")
-_COMPARED: Final = (Shown("before"), Shown("now"), Shown("change"), Shown("change_share", "share", None, "float64"))
+_COMPARED: Final = (
+    Shown("before"),
+    Shown("now"),
+    Shown("change", "change"),
+    Shown("change_share", "change share", ("change", "before"), "float64"),
+)
 _FIGURES: Final = tuple(Shown(column.name, column.unit, None, column.dtype) for column in _COMPARED)
+
+def _funnel(tables: Tables, how: ReportRequest) -> pd.DataFrame:
+    """Return the funnel of the steps that somebody reached."""
+    made = funnel(tables[ACTIONS], include=how.include)
+    return made if made["people"].iloc[1] else made.iloc[:0]
+
 
 CHANGES: Final = (
     Analysis(
         "changes",
-        "What changed",
-        "changes",
+        "Change in people and acts",
+        "what changed",
         lambda tables, how: changes(tables[ACTIONS], how.compare, include=how.include),
         _of_acts("action", "number"),
         _FIGURES,
+        "compare",
     ),
     Analysis(
         "changes_by_source",
-        "What changed by source",
-        "changes",
+        "Change by source",
+        "what changed",
         lambda tables, how: compare(
             tables[ACTIONS], how.compare, include=how.include, spelling=how.spelling
         ),
         _of_acts("source"),
         _COMPARED,
+        "compare",
     ),
     Analysis(
         "changes_by_title",
-        "What changed by petition, event or other",
-        "changes",
+        "Change by petition, event or other",
+        "what changed",
         lambda tables, how: compare(
             tables[ACTIONS], how.compare, by=["action", "title"], include=how.include, spelling=how.spelling
         ),
         _of_acts("action", "title"),
         _COMPARED,
+        "compare",
     ),
     Analysis(
         "news",
         "New and gone",
-        "changes",
+        "what changed",
         lambda tables, how: news(tables, how.compare, include=how.include),
         _of_acts() | {"events": _TITLES, "petitions": _TITLES},
-        (Shown("kind", "text", None), Shown("news", "text", None), Shown("date", "time", None)),
+        (Shown("kind", "text", None, "str"), Shown("news", "text", None, "str"), Shown("date", "time", None, "time")),
     ),
     Analysis(
         "goals",
         "Goals",
-        "changes",
+        "what changed",
         lambda tables, how: goals(tables["signatures"], how.goals, tables["petitions"], include=how.include),
         {"signatures": ("petition_id", "created_date"), "petitions": ("petition_id", "title")},
         (
@@ -133,9 +151,10 @@ CHANGES: Final = (
             Shown("goal"),
             Shown("share", "share", ("signatures", "goal"), "float64"),
             Shown("per_week", "decimal", dtype="float64"),
-            Shown("reached", "time", None),
-            Shown("expected", "time", None),
+            Shown("reached", "time", None, "time"),
+            Shown("expected", "time", None, "time"),
         ),
+        "goals",
         "signatures",
         is_published=False,
     ),
@@ -148,18 +167,20 @@ PEOPLE: Final = (
         lambda tables, how: engagement(tables[ACTIONS], include=how.include),
         _of_acts("number"),
         (_alone("people"), Shown("new"), _alone("returning"), Shown("actions")),
+        "engagement",
         is_over_time=True,
     ),
     Analysis(
         "funnel",
         "From signing to coming",
         "people",
-        lambda tables, how: funnel(tables[ACTIONS], include=how.include),
+        _funnel,
         _of_acts("action"),
         (
             _alone("people"),
             *(Shown(name, "share", None, "float64") for name in ("of_first", "of_previous", "low", "high")),
         ),
+        "funnel",
         "people",
     ),
     Analysis(
@@ -176,6 +197,7 @@ PEOPLE: Final = (
             Shown("last_people"),
             Shown("last_share", "share", dtype="float64"),
         ),
+        "attribution",
         "first_people",
     ),
     Analysis(
@@ -185,6 +207,7 @@ PEOPLE: Final = (
         lambda tables, how: retention(tables[ACTIONS], include=how.include),
         _of_acts("number"),
         (Shown("people"),),
+        "retention",
         is_over_time=True,
         is_published=False,
     ),
@@ -195,7 +218,10 @@ PEOPLE: Final = (
         lambda tables, how: repeats(tables[ACTIONS], include=how.include),
         _of_acts(),
         (Shown("people"), _SHARE),
+        "repeats",
         "people",
     ),
 )
 ANALYSES: Final = (*CHANGES, *PEOPLE)
+#: Those whose rows are gains and losses.
+MOVED: Final = ("changes_by_source", "changes_by_title")

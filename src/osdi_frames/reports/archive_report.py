@@ -109,8 +109,9 @@ class ReportRequest:
             columns.setdefault(name, {}).update(dict.fromkeys(needed))
         if ATTENDANCES.table in columns:
             columns[ATTENDANCES.table].update(dict.fromkeys(_OF_RSVPS))
-        if self.for_page and "events" in columns:
-            columns["events"].update(dict.fromkeys(_PLACES))
+        for name in ("events", "signatures") if self.for_page else ():
+            if name in columns:
+                columns[name].update(dict.fromkeys(_PLACES))
         for name, chosen in columns.items():
             if TABLES[name].element.exclusions:
                 chosen[exclusion.COLUMN] = None
@@ -333,12 +334,15 @@ def _snapshots(
 def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[Made]:
     """Make the reports for which there are rows.
 
-    Growth needs a second pull; some tables are in few archives.
+    Growth needs a second pull, and is not made where attendances say when the RSVPs were; some tables are in few
+    archives.
     """
+    has_dates = len(frames.get(ATTENDANCES.table, ())) > 0
     made = [
         (declared, _made(declared, wanted, frames))
         for declared in wanted.reported
-        if declared.read_from in _HEADLINE or len(frames[declared.read_from])
+        if (declared.read_from in _HEADLINE or len(frames[declared.read_from]))
+        and not (_is_growth(declared) and has_dates)
     ]
     return [
         (declared, frame)
@@ -379,6 +383,7 @@ def _annotate(
             caveats += _not_drawn(result.tables["events"], snapshots, report, below=result.below)
         # No spellings of what is hidden: how many there are may be few, too.
         caveats += [] if result.below else own[declared.name]["caveat"].splitlines()
+        caveats = [*filter(None, [report.attrs.get("period")]), *caveats]
         report.attrs["caveat"] = "\n".join(caveats)
         note = own[declared.name]["note"]
         if _is_growth(declared) or result.below:  # of the events; no spellings

@@ -162,7 +162,7 @@ def compare(
     made = sums.unstack(fill_value=0).reindex(range(len(groups.labels)), columns=range(2))
     made = _changed(made.set_axis(groups.labels))
     made = made.iloc[(-made["change"].abs()).argsort(kind="stable")]
-    return noted(made, [note, *periods.said(dated.noun)], groups.notes)
+    return periods.noted(noted(made, [note, *periods.said(dated.noun)], groups.notes))
 
 
 def changes(
@@ -223,7 +223,7 @@ def changes(
             counts[action].append(int(within["action"].eq(action).sum()))
     made = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
     made = _changed(made[made.any(axis=1)])
-    return noted(made, [*acts.notes, acts.without_person, *periods.said(exclusion.ACT)])
+    return periods.noted(noted(made, [*acts.notes, acts.without_person, *periods.said(exclusion.ACT)]))
 
 
 def news(
@@ -256,16 +256,15 @@ def news(
         - date: when (UTC)
     """
     dates = take(tables["actions"], {"date": utc}, report="news")["date"]
-    start = _Periods.of(dates, period, until, report="news").bounds[1]
-    found = []
+    periods, found = _Periods.of(dates, period, until, report="news"), []
     for name in ("events", "petitions"):
         frame = tables[name]
         gone = frame.assign(news="gone", date=frame["gone_since"])
         new = exclusion.split(frame, exclusion.included(include))[0]
         both = pd.concat([new.assign(news="new", date=new["created_date"]), gone])
-        found.append(both.loc[both["date"] >= start, ["title", "news", "date"]].assign(kind=name[:-1]))
+        found.append(both.loc[both["date"] >= periods.bounds[1], ["title", "news", "date"]].assign(kind=name[:-1]))
     made = pd.concat(found).sort_values(["date", "title"], ascending=[False, True], kind="stable")
-    return noted(made.set_index("title")[["kind", "news", "date"]], [])
+    return periods.noted(noted(made.set_index("title")[["kind", "news", "date"]], []))
 
 
 def _changed(counts: pd.DataFrame) -> pd.DataFrame:
@@ -302,14 +301,30 @@ class _Periods:
         number = np.searchsorted(pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right")
         return cls(dates, bounds, np.where(dates.notna() & (number < len(bounds)), number - 1, -1))
 
+    def noted(self, report: pd.DataFrame) -> pd.DataFrame:
+        """Write to a report's attribute `period` which periods are compared."""
+        before, start, end = self.bounds
+        report.attrs["period"] = f"{_named(start, end)}, against {_named(before, start)}"
+        return report
+
     def said(self, noun: str) -> list[str]:
         """Return sentences on the periods, and what is in neither."""
         newest, undated = self.dates.max(), int(self.dates.isna().sum())
         said = [f"without a date: {counted(undated, noun)}"] if undated else []
         if pd.isna(newest):
             return said
-        _, start, end = map(show_key, self.bounds)
-        said.insert(0, f"from {start} to {end}, and as long before")
+        said.insert(0, f"from {show_key(self.bounds[1])} to {show_key(self.bounds[2])}, and as long before")
         if self.bounds[-1] > newest:
             said.append(f"the period has not ended: the newest date is {show_key(newest)}")
         return said
+
+
+def _named(start: pd.Timestamp, end: pd.Timestamp) -> str:
+    """Return a period's first and last day, or its times.
+
+    >>> _named(pd.Timestamp("2026-05-04"), pd.Timestamp("2026-05-11"))
+    '2026-05-04 to 2026-05-10'
+    """
+    is_of_days = start == start.normalize() and end == end.normalize()
+    last = end - pd.Timedelta(days=1) if is_of_days else end
+    return show_key(start) if start == last else f"{show_key(start)} to {show_key(last)}"

@@ -327,7 +327,7 @@ REPORTS: Final = (
     Report(
         GROWTH,
         "rsvps_by_pull",
-        "RSVPs from pull to pull",
+        "RSVPs by the service's totals at each pull",
         f"Sum the RSVPs that were known at each pull.\n\n{_STATES}",
         "event_campaign_id",
         "growth",

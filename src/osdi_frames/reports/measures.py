@@ -26,7 +26,7 @@ Made: TypeAlias = Mapping[str, pd.Series]
 Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
 """Takes the rows by the number of their group, and the measures before; returns a value per group."""
 
-Unit: TypeAlias = Literal["number", "decimal", "share", "time", "text"]
+Unit: TypeAlias = Literal["number", "decimal", "change", "share", "change share", "time", "text"]
 
 #: Whether an act is its person's first, and brought them.
 IS_NEW: Final = "is_new"
@@ -34,7 +34,9 @@ IS_NEW: Final = "is_new"
 _FORMATS: Final[Mapping[Unit, str]] = {
     "number": ",",
     "decimal": ",.1f",
+    "change": "+,",
     "share": ".1%",
+    "change share": "+,.1%",
     "time": "%Y-%m-%d",
     "text": "",
 }

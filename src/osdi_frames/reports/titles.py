@@ -8,7 +8,7 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.tables.schema import NONE
+from osdi_frames.tables.schema import NO_DATE, NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def heading(name: object) -> str:
 
 
 def labelled(report: pd.DataFrame) -> pd.DataFrame:
-    """Return a report with titles in place of ids.
+    """Return a report with titles in place of ids, and months by name.
 
     Equal titles have their id.
 
@@ -72,11 +72,21 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
     ['Park (x)', 'Park (y)', 'z']
     """
     keys = [name for name in report.index.names if name in _KEYS]
+    if isinstance(report.index, pd.DatetimeIndex) and report.index.name == "date":
+        return _by_month(report)
     if "title" not in report.columns or not keys:
         return report
     found = zip(report.index.get_level_values(keys[0]), report["title"], strict=True)
     labels = distinct_labels({key: None if pd.isna(title) else str(title) for key, title in found})
     return report.drop(columns="title").rename(index=labels, level=keys[0])
+
+
+def _by_month(report: pd.DataFrame) -> pd.DataFrame:
+    """Name the months of a report whose rows begin with months."""
+    dates = report.index
+    if not (dates.dropna().day == 1).all():
+        return report
+    return report.set_axis(pd.Index(dates.strftime("%Y-%m").fillna(NO_DATE), dtype="str", name="month"))
 
 
 def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:

@@ -1,0 +1,188 @@
+"""What the page shows of a report: headline figures, and sections with plots and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+import pandas as pd
+from markupsafe import Markup
+from matplotlib.axes import Axes
+
+from osdi_frames import plots
+from osdi_frames.errors import MissingExtra, counted
+from osdi_frames.local_time import utc_to_local
+from osdi_frames.page import figures, tables
+from osdi_frames.reports import Analysis, Report, weekday_hours
+from osdi_frames.reports.analyses import CHANGES
+from osdi_frames.reports.archive_report import ReportResult
+from osdi_frames.reports.measures import show
+
+#: What a line that says which spellings are one row tells those who call functions or commands.
+_HOW_TO_PART: Final = re.compile("; spelling=.*")
+PLACES: Final = ["location_latitude", "location_longitude"]
+_DECIMALS: Final = 2  # of a degree: about a kilometre
+_DISCS: Final = 300  # more would make the page slow: they are then a picture in the plot
+_HEIGHT: Final = 3.8  # inches of a plot over time
+#: Inches of other plots.
+_HEIGHTS: Final = {"retention": 5.0, "attribution": 5.5, "funnel": 2.2, "repeats": 4.0}
+
+
+_COHORTS: Final = 24  # rows that can be read
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A report in the page: plot, table, or both."""
+
+    name: str
+    heading: str
+    caveats: Sequence[str] = ()
+    plot: Markup | None = None
+    table: tables.Table | None = None
+
+
+Parts: TypeAlias = Mapping[str, Sequence[Section]]
+"""The sections of each part, by its heading."""
+
+
+def parts(made: ReportResult) -> Parts:
+    """Return the sections of a report, what changed first.
+
+    A part without sections is one of which nothing was read.
+    """
+    found: dict[str, list[Section]] = {}
+    for declared, report in made.reports:
+        sections = found.setdefault(_part(declared), [])
+        if len(made.tables[declared.read_from]):
+            sections.append(_of_report(declared, report))
+    for part, section in _figures(made):
+        found.setdefault(part, []).append(section)
+    return found
+
+
+def _part(declared: Report | Analysis) -> str:
+    name = declared.part if isinstance(declared, Analysis) else declared.read_from
+    return name.capitalize()
+
+
+def _of_report(declared: Report | Analysis, report: pd.DataFrame) -> Section:
+    draw, plot = plots.drawing(declared), None
+    if draw and (declared.is_over_time or (isinstance(declared, Analysis) and declared not in CHANGES)):
+        label = f"Plot of {declared.heading}; the table below holds its figures."
+        height = _HEIGHTS.get(declared.name, _HEIGHT)
+        plot = figures.picture(partial(draw, _drawn(declared, report)), height=height, label=label)
+    caveats = [_HOW_TO_PART.sub(".", line) for line in report.attrs.get("caveat", "").splitlines()]
+    return Section(declared.name, declared.heading, caveats, plot, tables.of_report(declared, report))
+
+
+def _drawn(declared: Report | Analysis, report: pd.DataFrame) -> pd.DataFrame:
+    """Return what is drawn of a report: of cohorts the last, as far as the table goes."""
+    if declared.name != "retention":
+        return report
+    return report[[column.name for column in declared.shown(report)]].tail(_COHORTS)
+
+
+def _figures(made: ReportResult) -> list[tuple[str, Section]]:
+    """Return the maps, and the hours of the week, where there are places.
+
+    Where small counts are hidden, discs of events are of one size, and people have no places.
+    """
+    found = []
+    events, signatures = (made.tables.get(name, pd.DataFrame()) for name in ("events", "signatures"))
+    if _are_placed(events):
+        sized = made.below is None
+        size = " as large as its RSVPs" if sized else ""
+        label = f"Map of the events by longitude and latitude, each place a disc{size}."
+        section = _map("event_map", "Events on the map", label, partial(plots.event_map, sized=sized), events)
+        found.append(("Events", section))
+    if made.below is None and _are_placed(signatures):
+        label = "Map of the signatures by longitude and latitude, each place a disc as large as its signatures."
+        section = _map("signature_map", "Signatures on the map", label, plots.signature_map, signatures)
+        found.append(("Signatures", section))
+        found += [("Signatures", section) for section in _hours(signatures)]
+    return found
+
+
+def _are_placed(rows: pd.DataFrame) -> bool:
+    return {*PLACES} <= {*rows.columns} and bool(rows[PLACES].notna().all(axis=1).any())
+
+
+def _map(name: str, heading: str, label: str, plot: Callable[..., Axes], rows: pd.DataFrame) -> Section:
+    """Draw where events take place, or people are, coordinates rounded."""
+    rounded = rows.round(dict.fromkeys(PLACES, _DECIMALS))
+
+    def draw(ax: Axes) -> None:
+        plot(rounded, ax=ax)
+        for discs in ax.collections:
+            discs.set_rasterized(len(rows) > _DISCS)
+
+    return Section(name, heading, plot=figures.picture(draw, height=5.0, label=label))
+
+
+def _hours(signatures: pd.DataFrame) -> list[Section]:
+    """Draw when people sign, by the wall clock where they are.
+
+    Without the extra that knows time zones, nothing.
+    """
+    try:
+        counts = weekday_hours(utc_to_local(signatures))
+    except MissingExtra:
+        return []
+    label = "Signatures by weekday and hour, where people are; weekday_hours has the figures."
+    plot = figures.picture(partial(plots.weekday_hours, counts), height=_HEIGHT, label=label)
+    caveats = counts.attrs["note"].splitlines()[-1:]
+    return [Section("weekday_hours", "When people sign, by their own clock", caveats, plot)]
+
+
+def cards(made: ReportResult) -> list[tuple[str, str, str]]:
+    """Return the headline figures: name, figure and note.
+
+    Where small counts are hidden, no day is shown on which somebody acted.
+    """
+    summary = made.summary
+    figures = {name: "few" if count is None else f"{count:,}" for name, count in summary.items()}
+    cards, days = [], []
+    if made.rsvps_are_attendances:
+        days += (made_on := _acted(made, "attendances"))
+        cards.append(("RSVPs", figures["rsvps"], "".join(map(_dates, made_on))))
+        if summary["rsvp_people"] is not None:
+            cards.append(("People", figures["rsvp_people"], "who RSVPed, each counted once"))
+    elif "events" in made.tables:
+        events = made.tables["events"]
+        days.append(events["start_date"])
+        campaigns = counted(events["event_campaign_id"].nunique(), "campaign")
+        cards += [("Events", figures["events"], _dates(days[-1])), ("RSVPs", figures["rsvps"], campaigns)]
+    if attended := summary.get("attended"):
+        attendances = len(made.tables["attendances"])
+        share = f"{show(attended / attendances, 'share')} of {counted(attendances, 'attendance')}"
+        cards.append(("Attended", figures["attended"], share))
+    if "signatures" in made.tables and not (made.rsvps_are_attendances and summary["signatures"] == 0):
+        days += (signed := _acted(made, "signatures"))
+        cards.append(("Signatures", figures["signatures"], "".join(map(_dates, signed))))
+        if summary["people"] is not None:
+            cards.append(("People", figures["people"], "who signed, each counted once"))
+    if not days:
+        return cards
+    both = pd.concat([times.dropna() for times in days])
+    years = [str(day.year) for day in _span(both)]
+    return [*cards, ("Period", "–".join(dict.fromkeys(years)) or "–", _dates(both))]
+
+
+def _acted(made: ReportResult, table: str) -> list[pd.Series]:
+    """Return when somebody acted, unless small counts are hidden."""
+    return [] if made.below else [made.tables[table]["created_date"].dt.tz_localize(None)]
+
+
+def _span(times: pd.Series) -> list[pd.Timestamp]:
+    return [day for day in (times.min(), times.max()) if pd.notna(day)]
+
+
+def _dates(times: pd.Series) -> str:
+    # A date breaks nowhere.
+    dates = [f"{day.day}\u00a0{day:%b}\u00a0{day.year}" for day in _span(times)]
+    return " – ".join(dict.fromkeys(dates)) or "no date"
+
