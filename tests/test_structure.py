@@ -29,6 +29,7 @@ LAYERS = [
     {"reports", "output"},
     {"local_time", "plots", "sample"},
     {"client", "contents", "dask", "keywords", "page", "receiver", "sandbox"},
+    {"shown_report"},
     {"archive"},
     {"shortcuts"},
     {"cli"},

@@ -33,7 +33,8 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
 
     from osdi_frames.contents import Contents
     from osdi_frames.output.files import Format
-    from osdi_frames.reports.archive_report import ReportRequest, ReportResult
+    from osdi_frames.reports.archive_report import ReportRequest
+    from osdi_frames.shown_report import ShownReport
 
 
 _FIRST = 10  # documents of a large archive that `contents` looks at
@@ -372,7 +373,7 @@ class Archive(Reader):
 
     # ------------------------------------------------------------------------------ reports and exports
 
-    def report(self, **options: Unpack[Options]) -> ReportResult:
+    def report(self, **options: Unpack[Options]) -> ShownReport:
         """Make the standard reports in one pass.
 
         Parameters
@@ -420,14 +421,15 @@ class Archive(Reader):
         only_known("report", options, Options.__annotations__)
         return self._report(ReportRequest(filters=self.filters, **options))  # type: ignore[arg-type] # checked there
 
-    def _report(self, wanted: ReportRequest) -> ReportResult:
+    def _report(self, wanted: ReportRequest) -> ShownReport:
         from osdi_frames.reports.archive_report import collect, make_reports
+        from osdi_frames.shown_report import ShownReport
 
         observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
         resolution = self.resolution(wanted.columns, snapshots=wanted.snapshots, inspects=wanted.for_page)
         tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
         inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
-        return make_reports(wanted, tables, inspection=inspection, paths=self.paths)
+        return ShownReport.of(make_reports(wanted, tables, inspection=inspection, paths=self.paths))
 
     def write_report(
         self,
@@ -437,7 +439,7 @@ class Archive(Reader):
         bom: bool = False,
         now: datetime | None = None,
         **options: Unpack[Options],
-    ) -> ReportResult:
+    ) -> ShownReport:
         """Write the standard reports: a page with plots, and files.
 
         An earlier report in the folder is replaced as a whole.

@@ -17,7 +17,7 @@ from osdi_frames.resolving.resolution import Columns, Dedupe
 from osdi_frames.sources.source import Source
 
 if TYPE_CHECKING:
-    from osdi_frames.reports.archive_report import ReportResult
+    from osdi_frames.shown_report import ShownReport
 
 
 def _opened(
@@ -103,7 +103,7 @@ def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
     return _opened(check, source, settings, Settings.__annotations__)[0].check()
 
 
-def report(source: Source, **options: Unpack[ReportOptions]) -> ReportResult:
+def report(source: Source, **options: Unpack[ReportOptions]) -> ShownReport:
     """Make the standard reports of an archive.
 
     See `Archive.report`, `Archive.where` and `open`.
@@ -119,7 +119,7 @@ def report(source: Source, **options: Unpack[ReportOptions]) -> ReportResult:
 
 def write_report(
     source: Source, destination: str | os.PathLike[str], **options: Unpack[WriteOptions]
-) -> ReportResult:
+) -> ShownReport:
     """Write the standard reports of an archive.
 
     See `Archive.write_report`, `Archive.where` and `open`.

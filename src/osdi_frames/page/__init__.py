@@ -30,7 +30,7 @@ from matplotlib.axes import Axes
 from osdi_frames import plots
 from osdi_frames.errors import counted
 from osdi_frames.output.files import FileForm, write_tables
-from osdi_frames.page import sections, tables
+from osdi_frames.page import document, sections, tables
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.problems import ProblemKind
@@ -39,8 +39,6 @@ from osdi_frames.reports.archive_report import ReportResult
 from osdi_frames.reports.measures import show
 from osdi_frames.tables import element_types
 
-#: What a line that names what is not counted says to those who call functions or commands.
-_HOW_TO_INCLUDE = re.compile("; include=.*")
 _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 
 
@@ -69,14 +67,22 @@ def render(made: ReportResult, *, now: datetime) -> str:
     >>> render(made, now=datetime(2026, 5, 2, tzinfo=UTC)).startswith("<!doctype html>")
     True
     """
-    return _document(
+    style, script = map(document.text, ("page.css", "page.js"))
+    # What the page does not need is forbidden: everything but its own style, script and images.
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return document.rendered(
+        "page.html.jinja",
+        policy=policy,
+        style=Markup(style),  # noqa: S704 (the package's own)
+        script=Markup(script),  # noqa: S704 (the package's own)
+        version=metadata.version("osdi-frames"),
         cards=sections.cards(made),
         parts=sections.parts(made),
         reading=None if made.inspection is None else _of_inspection(made.inspection, made.others),
-        notes=[
-            tables.visible(_HOW_TO_INCLUDE.sub(" (they can be counted in another report)", note))
-            for note in made.notes
-        ],
+        notes=document.notes(made),
         made=made,
         attended="attended" in made.summary.keys() - made.hidden,
         now=now,
@@ -102,34 +108,6 @@ def _of_inspection(found: Inspection, others: Mapping[str, int]) -> dict[str, An
         "unread": unread,
         "table": table,
     }
-
-
-def _document(**parts: Any) -> str:
-    """Return the document with its template's values.
-
-    All text is escaped that is not the page's own.
-    """
-    files = resources.files(__package__)
-    # No loader: the template comes from the package, which may be a zip file.
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    style, script = ((files / name).read_text("utf-8") for name in ("page.css", "page.js"))
-    # What the page does not need is forbidden: everything but its own style, script and images.
-    policy = (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    environment.filters["anchor"] = lambda part: part.lower().replace(" ", "-")
-    return environment.from_string((files / "page.html.jinja").read_text("utf-8")).render(
-        policy=policy,
-        style=Markup(style),  # noqa: S704 (the package's own)
-        script=Markup(script),  # noqa: S704 (the package's own)
-        version=metadata.version("osdi-frames"),
-        counted=counted,
-        printed=tables.PRINTED,
-        **parts,
-    )
 
 
 def _digest(text: str) -> str:

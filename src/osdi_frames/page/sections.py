@@ -49,8 +49,8 @@ Parts: TypeAlias = Mapping[str, Sequence[Section]]
 """The sections of each part, by its heading."""
 
 
-def parts(made: ReportResult) -> Parts:
-    """Return the sections of a report, what changed first.
+def parts(made: ReportResult, *, rows: int = tables.ROWS) -> Parts:
+    """Return the sections of a report, what changed first, with so many rows of a table at most.
 
     A part without sections is one of which nothing was read.
     """
@@ -58,7 +58,7 @@ def parts(made: ReportResult) -> Parts:
     for declared, report in made.reports:
         sections = found.setdefault(_part(declared), [])
         if len(made.tables[declared.read_from]):
-            sections.append(_of_report(declared, report))
+            sections.append(_of_report(declared, report, rows))
     for part, section in _figures(made):
         found.setdefault(part, []).append(section)
     return found
@@ -69,14 +69,15 @@ def _part(declared: Report | Analysis) -> str:
     return name.capitalize()
 
 
-def _of_report(declared: Report | Analysis, report: pd.DataFrame) -> Section:
+def _of_report(declared: Report | Analysis, report: pd.DataFrame, rows: int) -> Section:
     draw, plot = plots.drawing(declared), None
     if draw and (declared.is_over_time or (isinstance(declared, Analysis) and declared not in CHANGES)):
         label = f"Plot of {declared.heading}; the table below holds its figures."
         height = _HEIGHTS.get(declared.name, _HEIGHT)
         plot = figures.picture(partial(draw, _drawn(declared, report)), height=height, label=label)
     caveats = [_HOW_TO_PART.sub(".", line) for line in report.attrs.get("caveat", "").splitlines()]
-    return Section(declared.name, declared.heading, caveats, plot, tables.of_report(declared, report))
+    table = tables.of_report(declared, report, rows=rows)
+    return Section(declared.name, declared.heading, caveats, plot, table)
 
 
 def _drawn(declared: Report | Analysis, report: pd.DataFrame) -> pd.DataFrame:

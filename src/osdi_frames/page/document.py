@@ -1,0 +1,44 @@
+"""The templates of the page and of notebooks, filled."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from typing import Any
+
+import jinja2
+
+from osdi_frames.errors import counted
+from osdi_frames.page import tables
+from osdi_frames.reports.archive_report import ReportResult
+
+#: What a line that names what is not counted says to those who call functions or commands.
+_HOW_TO_INCLUDE = re.compile("; include=.*")
+
+
+def text(name: str) -> str:
+    """Return a file of this package.
+
+    The package may be a zip file.
+    """
+    return (resources.files(__package__) / name).read_text("utf-8")
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Fill a template. All text is escaped that is not the package's own."""
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(text),
+    )
+    environment.filters["anchor"] = lambda part: part.lower().replace(" ", "-")
+    environment.globals.update(counted=counted, printed=tables.PRINTED)
+    return environment.get_template(template).render(values)
+
+
+def notes(made: ReportResult) -> list[str]:
+    """Return what is said of a report, to readers who call nothing."""
+    how = " (they can be counted in another report)"
+    return [tables.visible(_HOW_TO_INCLUDE.sub(how, note)) for note in made.notes]

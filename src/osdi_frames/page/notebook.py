@@ -1,0 +1,31 @@
+"""A report as the output of a notebook: the sections of the page, in a style that the notebook's does not reach.
+
+It holds no script. Its colours follow the notebook's theme, where that has one, or else the system's.
+"""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from osdi_frames.page import document, sections, tables
+from osdi_frames.reports.archive_report import ReportResult
+
+_ROWS = 10
+"""Rows that a table shows; a frame has all of them."""
+
+
+def html(made: ReportResult) -> str:
+    """Return the report as HTML, for a cell of a notebook.
+
+    >>> import osdi_frames as of
+    >>> made = of.report({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})
+    >>> "<script" in html(made), "RSVPs by month" in html(made)
+    (False, True)
+    """
+    return document.rendered(
+        "notebook.html.jinja",
+        style=Markup(document.text("page.css").replace(":root", "&")),  # noqa: S704 (the package's own)
+        cards=sections.cards(made),
+        parts=sections.parts(made, rows=_ROWS),
+        notes=[tables.visible(note) for note in made.notes],
+    )

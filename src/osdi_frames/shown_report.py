@@ -1,0 +1,67 @@
+"""The report of an archive, as a notebook shows and draws it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Self
+
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.reports.archive_report import ReportResult
+
+if TYPE_CHECKING:  # who reads the frames needs no plots
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ShownReport(ReportResult):
+    """The frame of each report, by its name.
+
+    Printed, it is the figures in one line, and what is not among them. A notebook shows the sections of the page.
+    """
+
+    @classmethod
+    def of(cls, result: ReportResult) -> Self:
+        """Return a result as one that is shown."""
+        return cls(**{field.name: getattr(result, field.name) for field in fields(result)})
+
+    def plot(self, name: str, *, ax: Axes | None = None) -> Axes:
+        """Draw a report.
+
+        Parameters
+        ----------
+        name
+            the name of its frame
+        ax
+            the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
+
+        Returns
+        -------
+        Axes
+            the axes; nothing is shown or saved
+
+        Raises
+        ------
+        UnknownReport
+            no such report was made
+        InvalidArgument
+            it has no plot, as a list of what is new
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> made = of.report({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})
+        >>> made.plot("rsvps_by_month").get_title(loc="left")
+        'RSVPs by month of the event'
+        """
+        from osdi_frames import plots
+
+        frame = self[name]
+        draw = next(plots.drawing(declared) for declared, _ in self.reports if declared.name == name)
+        if draw is None:
+            raise InvalidArgument(f"{name} has no plot; it is a list")
+        return draw(frame, ax=ax)
+
+    def _repr_html_(self) -> str:
+        from osdi_frames.page.notebook import html
+
+        return html(self)
