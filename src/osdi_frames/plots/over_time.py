@@ -33,6 +33,8 @@ _FINEST = 1500  # parts of the span: a narrower bar could not be seen
 
 _MARKED = 40  # up to so many pulls have a marker each
 
+_MOST = 80  # periods that can be told apart
+
 _FEW = 6  # so many times are each named below the axis, if there is room
 _RANGE = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
 
@@ -73,9 +75,11 @@ def draw_bars(
     """Draw the counts of periods as stacked bars.
 
     At most `top`, and eight, columns are drawn, and the others together: the largest, or the first where they keep
-    their order. What counts people has no total.
+    their order. Of more than 80 periods several are one bar; what counts people has no total, and of it the last 80
+    are drawn. The axis says so.
     """
-    counts = _in_order(counts)
+    counts, said = (_widened if has_total else _last)(_in_order(counts))
+    unit += said
     weights = pd.Series(0, counts.columns) if keeps_order else counts.sum()
     stack = _leading(counts, weights, top=min(top, _STACKED))
     ax = axes.prepared(ax, title, height=_height(stack), is_empty=counts.empty)
@@ -184,6 +188,31 @@ def _in_order(counts: pd.DataFrame) -> pd.DataFrame:
     return counts.iloc[order.index]
 
 
+def _widened(counts: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Sum neighbouring periods where there are too many.
+
+    The second value is what the axis says of it.
+    """
+    is_dated = _parsed(counts.index).notna()
+    number, dated = int(is_dated.sum()), counts[is_dated]
+    if number <= _MOST:
+        return counts, ""
+    together = -(-number // _MOST)
+    bars = (np.arange(number) - number) // together  # the last is whole
+    is_first = np.diff(bars, prepend=bars[0] - 1) > 0
+    summed = dated.groupby(bars).sum().set_axis(dated.index[is_first])
+    before = int(is_dated.argmax())
+    return pd.concat([counts[:before], summed, counts[before + number :]]), f", {together} periods a bar"
+
+
+def _last(counts: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Leave the first periods out where there are too many."""
+    more = int(_parsed(counts.index).notna().sum()) - _MOST
+    if more <= 0:
+        return counts, ""
+    return counts.iloc[more:], f" of the last {_MOST} periods, after {more:,} others"
+
+
 def _places(index: pd.Index) -> Places:
     times = _parsed(index)
     names = ["" if is_dated else name_of(label) for label, is_dated in zip(index, times.notna(), strict=True)]
@@ -193,7 +222,9 @@ def _places(index: pd.Index) -> Places:
     at = _days(times)
     first, last = (at[0], at[-1]) if len(at) else (0.0, 0.0)
     span, between = last - first, np.diff(at)
-    width = max(between[between > 0].min(initial=span or 1.0), span / max(_FINEST, len(at)))
+    # The first of several periods together can be narrower than all others.
+    nearest = np.quantile(between[between > 0], 0.1, method="lower") if between.any() else span or 1.0
+    width = max(nearest, span / max(_FINEST, len(at)))
     aside = max(2 * width, span / 11)
     centers = [first - aside * np.arange(before, 0, -1), at, last + aside * np.arange(1, after + 1)]
     widths = np.full(len(names), max(width, span / 50))
