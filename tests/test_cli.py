@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import osdi_frames as of
 from osdi_frames.cli import COMMANDS, Status, group
-from osdi_frames.reports import STANDARD
+from osdi_frames.reports.declared import KEYED
 from tests.commands import open_fifo, run
 
 
@@ -272,7 +272,7 @@ def test_reports_without_rows_are_named_in_one_line(tmp_path):
     (tmp_path / "a.json").write_text('{"title": "t", "total_accepted": 1}')
     ran = run("report", "a.json", cwd=tmp_path)
     assert "\nRSVPs by campaign\ncampaign" in ran.stdout
-    empty = [report.heading for report in STANDARD if report.table == "signatures"]
+    empty = [report.heading for report in KEYED if report.table == "signatures"]
     assert ran.stdout.endswith(f"\n\nnothing to report: {'; '.join(empty)}\n")
     assert ran.stdout.count("Signatures") == len(empty)
 

@@ -17,8 +17,8 @@ from osdi_frames.errors import MissingColumn, printable
 from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
-from osdi_frames.reports import STANDARD, Period, Report, function_of, measures
-from osdi_frames.reports.declared import SIGNATURES
+from osdi_frames.reports import Period, Report, function_of, measures
+from osdi_frames.reports.declared import KEYED, SIGNATURES
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.titles import labelled
 
@@ -75,7 +75,7 @@ def test_a_declaration_appears_in_function_plot_page_terminal_and_files(tmp_path
         ["q", "2026-05-11", "1", "0"],
     ]
 
-    of.write_report(ARCHIVE, tmp_path / "out", reports=[*STANDARD, THROWAWAY])
+    of.write_report(ARCHIVE, tmp_path / "out", reports=[*KEYED, THROWAWAY])
     html = (tmp_path / "out" / "report.html").read_text()
     assert html.count("Signatures by petition and week</h3>") == 1
     written = pd.read_csv(tmp_path / "out" / f"{THROWAWAY.name}.csv", index_col=["petition_id", "week"])
@@ -84,7 +84,7 @@ def test_a_declaration_appears_in_function_plot_page_terminal_and_files(tmp_path
 
 
 def test_page_terminal_csv_and_parquet_show_the_same_cells(reported, tmp_path):
-    declared = [report for report in STANDARD if report.name in reported]
+    declared = [report for report in KEYED if report.name in reported]
     assert list(reported) == [report.name for report in declared]
     written = {name: pa.Table.from_pandas(frame.reset_index()) for name, frame in reported.items()}
     for format in ("csv", "parquet"):  # noqa: A001 (as in `FileForm`)
@@ -191,7 +191,7 @@ def test_equal_titles_stay_apart_and_no_title_shows_the_id_in_plot_page_and_term
     drawn = [label.get_text() for label in axes.get_yticklabels()]
     assert drawn == [label.replace("\u202e", "�") for label in labels]
     declared = next(
-        declared_report for declared_report in STANDARD if declared_report.name == "rsvps_by_campaign"
+        declared_report for declared_report in KEYED if declared_report.name == "rsvps_by_campaign"
     )
     lines = table(declared, report, top=10).splitlines()[1:]
     assert [line.split("  ")[0] for line in lines] == [label.replace("\u202e", "�") for label in labels]

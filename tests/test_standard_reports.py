@@ -6,7 +6,8 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames.errors import MissingColumn, UnknownReport
-from osdi_frames.reports import STANDARD, function_of
+from osdi_frames.reports import function_of
+from osdi_frames.reports.declared import KEYED
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +16,7 @@ def frames(data) -> dict[str, pd.DataFrame]:
     return of.open(data).tables(["events", "signatures", "attendances"]) | {"snapshots": snapshots}
 
 
-@pytest.mark.parametrize("report", STANDARD, ids=lambda report: report.name)
+@pytest.mark.parametrize("report", KEYED, ids=lambda report: report.name)
 def test_every_report_counts_every_row_of_the_columns_that_it_declares(report, frames):
     made = function_of(report)(frames[report.table][list(report.columns)])
     if report.kind == "growth":
@@ -34,13 +35,13 @@ def test_every_report_counts_every_row_of_the_columns_that_it_declares(report, f
 
 @pytest.mark.parametrize("table", ["events", "signatures", "attendances"])
 def test_every_declared_column_is_needed_by_a_report(frames, table):
-    for column in {column for report in STANDARD if report.table == table for column in report.columns}:
+    for column in {column for report in KEYED if report.table == table for column in report.columns}:
         lacking = frames[table].drop(columns=column)
         with pytest.raises(MissingColumn, match=column):
-            [function_of(report)(lacking) for report in STANDARD if report.table == table]
+            [function_of(report)(lacking) for report in KEYED if report.table == table]
 
 
-@pytest.mark.parametrize("report", STANDARD, ids=lambda report: report.name)
+@pytest.mark.parametrize("report", KEYED, ids=lambda report: report.name)
 def test_a_report_made_twice_is_the_same_and_leaves_no_trace_of_the_first_frame(report, frames):
     function = function_of(report)
     first = function(frames[report.table])

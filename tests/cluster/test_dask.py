@@ -27,7 +27,8 @@ from osdi_frames.errors import (
     SourceNotFound,
     UnknownColumn,
 )
-from osdi_frames.reports import REPORTS, STANDARD, function_of
+from osdi_frames.reports import REPORTS, function_of
+from osdi_frames.reports.declared import KEYED
 from osdi_frames.tables import TABLES
 from tests.clocks import GUARD, wait_for
 from tests.layouts import lines, pretty
@@ -155,7 +156,7 @@ def test_every_report_is_that_of_pandas(report, in_pandas, in_dask, here):
 @pytest.mark.parametrize("count", COUNTS)
 def test_every_standard_report_is_that_of_pandas_on_a_cluster(count, data, cluster):
     read, in_pandas = frames(data, by_dask, npartitions=count), frames(data, of.read_table)
-    for report in STANDARD:
+    for report in KEYED:
         function = function_of(report)
         assert_frame_equal(function(read[report.table]), function(in_pandas[report.table]))
 

@@ -12,7 +12,7 @@ import matplotlib as mpl
 import pytest
 
 import osdi_frames as of
-from osdi_frames.reports import STANDARD
+from osdi_frames.reports.declared import KEYED
 
 from .conftest import event, rendered, signature
 
@@ -29,7 +29,7 @@ PERSONAL = {
 
 
 #: Where it does not matter which are in the page: one that has bars, and one over time.
-FEW = [report for report in STANDARD if report.name in ("rsvps_by_region", "rsvps_by_month")]
+FEW = [report for report in KEYED if report.name in ("rsvps_by_region", "rsvps_by_month")]
 
 
 @pytest.fixture(scope="module")

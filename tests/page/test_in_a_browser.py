@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from osdi_frames.reports import STANDARD
+from osdi_frames.reports.declared import KEYED
 
 from .conftest import HOSTILE, rendered, signature
 
@@ -101,7 +101,7 @@ def test_dates_sort_as_dates_and_text_by_the_alphabet_with_what_is_missing_last(
 
 
 def test_the_sums_of_each_table_are_those_of_its_report(shown, reported):
-    for report in STANDARD:
+    for report in KEYED:
         if report.kind == "growth":  # rows of it are states, which have no sum
             continue
         made = reported[report.name]
@@ -154,7 +154,7 @@ def test_nothing_scrolls_sideways_but_the_tables(opened, request, archive):
 def test_the_bars_of_a_report_are_as_long_as_its_counts(shown, reported):
     for width in (400, 1280):
         shown.page.set_viewport_size({"width": width, "height": 900})
-        for report in STANDARD:
+        for report in KEYED:
             bars = shown.page.locator(f"#{report.name} tbody .bar rect")
             assert bars.count() == (0 if report.is_over_time else min(len(reported[report.name]), 200))
             lengths = bars.evaluate_all("all => all.map(bar => bar.getBoundingClientRect().width)")
@@ -184,7 +184,7 @@ def test_a_screen_reader_finds_its_way(shown):
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
-    for report in STANDARD:
+    for report in KEYED:
         assert shown.page.get_by_role("table", name=report.heading, exact=True).count() == 1
         plots = shown.page.get_by_role("img", name=f"Plot of {report.heading};")
         assert plots.count() == report.is_over_time  # the others have bars, which are for the eye only

@@ -87,7 +87,7 @@ def test_several_keys_are_joined_and_grey_only_where_all_are_missing():
 
 
 def test_title_and_axis_say_what_is_counted():
-    for declared in reports.STANDARD:
+    for declared in reports.declared.KEYED:
         ax = draw(declared.name, *made(declared.name, TABLES[declared.table]))
         assert ax.get_title(loc="left") == declared.heading
         label = ax.get_ylabel() if declared.is_over_time else ax.get_xlabel()

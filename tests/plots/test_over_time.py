@@ -8,9 +8,10 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import PolyCollection
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.colors import to_hex
-from matplotlib.dates import date2num, num2date
+from matplotlib.dates import num2date
 
 from osdi_frames import reports
 from osdi_frames.plots.colors import GREY
@@ -152,37 +153,20 @@ def test_two_periods_are_joined_to_a_label():
 # --------------------------------------------------------------------------------------------- many periods
 
 
-def fills(shape: PolyCollection, times: pd.Index, bottoms: object, tops: object) -> bool:
-    """Return whether a shape reaches, at each time, from the one height to the other and no further."""
-    [outline] = shape.get_paths()
-    at = date2num(times.tz_localize(None).to_numpy())
-    bottoms, tops = np.asarray(bottoms), np.asarray(tops)
-    inside, below, above = (
-        outline.contains_points(np.column_stack([at, height]))
-        for height in ((bottoms + tops) / 2, bottoms - 0.1, tops + 0.1)
+@given(st.integers(81, 3000), st.sampled_from([None, "source"]))
+def test_of_many_periods_several_are_one_bar_and_the_axis_says_so(number, by):
+    hours = pd.date_range("2026-01-01", periods=number, freq="h", tz="UTC")
+    sources = ["a", "b", None] * number
+    report = reports.signatures_over_time(
+        signed([*hours, pd.NaT], source=sources[: number + 1]), freq="h", by=by
     )
-    return bool(inside[tops > bottoms].all() and not below.any() and not above.any())
-
-
-def test_thousands_of_periods_are_one_shape_with_the_same_counts():
-    hours = pd.date_range("2026-01-01", periods=3000, freq="2h", tz="UTC")
-    report = reports.signatures_over_time(signed(hours), freq="h")
     ax = draw("signatures_over_time", report)
-    assert not ax.patches
-    [shape] = ax.collections
-    assert fills(shape, report.index, np.zeros(len(report)), report["signatures"])
-    render(ax)
-
-
-def test_thousands_of_periods_are_stacked_as_few_are():
-    hours = pd.date_range("2026-01-01", periods=3000, freq="h", tz="UTC")
-    report = reports.signatures_over_time(signed(hours, source=["a", "b", "c"] * 1000), freq="h", by="source")
-    ax = draw("signatures_over_time", report, top=1)
-    assert not ax.patches
-    lower, upper = ax.collections
-    assert fills(lower, report.index, np.zeros(len(report)), report["a"])
-    assert fills(upper, report.index, report["a"], report.sum(axis=1))
-    assert legend(ax) == ["(other: 2)", "a"]
+    together = -(-number // 80)
+    assert f", {together} periods a bar" in ax.get_ylabel()
+    counts = [[int(bar.get_height()) for bar in container] for container in ax.containers]
+    assert sum(map(sum, counts)) == number + 1
+    assert {sum(column) for column in [*zip(*counts, strict=True)][1:-1]} == {together}
+    assert len(counts[0]) <= 81
 
 
 # --------------------------------------------------------------------------------------------------- growth

@@ -51,6 +51,7 @@ def test_cells_of_retention_are_its_shares_and_blank_where_none_is_known(rows):
     report = of.retention(frame(rows))
     ax = draw("retention", report)
     shares = report.drop(columns="people").to_numpy(dtype="float64")
+    shares = shares[:, 1:] if shares.shape[1] > 1 else shares
     assert is_empty(ax) == (not np.isfinite(shares).any())
     if not is_empty(ax):
         drawn = ax.images[0].get_array()

@@ -8,7 +8,8 @@ from click.testing import CliRunner
 
 import osdi_frames as of
 from osdi_frames.cli.describe import command
-from osdi_frames.reports import STANDARD, Report
+from osdi_frames.reports import Report
+from osdi_frames.reports.declared import KEYED
 from osdi_frames.shortcuts import report as standard_reports
 from osdi_frames.tables import TABLES
 
@@ -58,12 +59,12 @@ def test_the_stream_and_the_files_carry_the_class_of_each_field(data, tmp_path):
 
 
 def test_no_standard_report_is_by_an_identifying_column():
-    for report in STANDARD:
+    for report in KEYED:
         levels = {COLUMNS[f"{report.read_from}.{key}"].privacy.level for key in report.keys}
         assert "identifying" not in levels, report.name
 
 
 def test_a_report_by_an_identifying_column_is_refused(data):
-    by_email = Report(STANDARD[-1].subject, "by_email", "Signatures by address", "Count.", by="email")
+    by_email = Report(KEYED[-1].subject, "by_email", "Signatures by address", "Count.", by="email")
     with pytest.raises(of.errors.InvalidColumn, match="email would identify people"):
         standard_reports(data, reports=[by_email])

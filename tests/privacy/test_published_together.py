@@ -29,8 +29,8 @@ from scipy.optimize import LinearConstraint, milp
 
 import osdi_frames as of
 from osdi_frames import page
-from osdi_frames.reports import NONE, REPORTS, STANDARD, Report
-from osdi_frames.reports.declared import SIGNATURES
+from osdi_frames.reports import NONE, REPORTS, Report
+from osdi_frames.reports.declared import KEYED, SIGNATURES
 from osdi_frames.reports.titles import heading
 
 BELOW = 5
@@ -285,7 +285,7 @@ def assert_pulls_are_apart(archive: dict[str, Any], frame: pd.DataFrame) -> None
 
 
 def check_frames(archive: dict[str, Any], more: list[Report]) -> None:
-    reports = [*STANDARD, *more]
+    reports = [*KEYED, *more]
     found = {**of.report(list(documents(archive)), reports=reports, min_count=BELOW)}
     grown = found.pop("rsvps_by_pull", None)
     by_name = {report.name: report for report in reports}
@@ -383,7 +383,7 @@ def assert_plots_add_nothing(report: Report, counts: list[int], drawn: list[Axes
 
 
 def check_files(archive: dict[str, Any], more: list[Report]) -> None:
-    reports = [*STANDARD, *more]
+    reports = [*KEYED, *more]
     published, found = publish(archive, reports), {}
     for report in reports:
         file = published.files.get(report.name)

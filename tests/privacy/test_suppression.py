@@ -20,7 +20,8 @@ from matplotlib.figure import Figure
 import osdi_frames as of
 from osdi_frames.cli.report import command
 from osdi_frames.errors import InvalidArgument, InvalidColumn
-from osdi_frames.reports import NONE, REPORTS, STANDARD, Report, suppress
+from osdi_frames.reports import NONE, REPORTS, Report, suppress
+from osdi_frames.reports.declared import KEYED
 
 BELOW = 5
 
@@ -294,13 +295,13 @@ def test_the_headline_shows_the_totals_of_other_tables_than_the_hidden_ones():
 
 
 def by(*keys):
-    subject = next(report.subject for report in STANDARD if report.table == "signatures")
+    subject = next(report.subject for report in KEYED if report.table == "signatures")
     return Report(subject, f"signatures_by_{keys[-1]}_too", "By key", "Count.", by=list(keys))
 
 
 def test_a_report_by_two_columns_is_shown_next_to_those_by_each(source):
     both = by("source", "referrer")
-    made = of.report(source, reports=[*STANDARD, both], min_count=5)
+    made = of.report(source, reports=[*KEYED, both], min_count=5)
     assert made[both.name]["signatures"].dropna().to_dict() == {("mail", NONE): 31}
     assert made["signatures_by_source"]["signatures"].dropna().to_dict() == {"mail": 31}
 
@@ -320,7 +321,7 @@ def placed(*places):
 def test_a_region_that_is_the_only_one_of_its_country_is_hidden_with_the_country():
     """The country has the count of the region, and the next region would have that of its country."""
     source = placed((("US", "CA"), 30), (("US", "NV"), 20), (("MX", "BC"), 7), (("CA", "ON"), 2))
-    made = of.report(source, reports=[*STANDARD, by("location_country")], min_count=5)
+    made = of.report(source, reports=[*KEYED, by("location_country")], min_count=5)
     assert made["signatures_by_location_country_too"]["signatures"].dropna().to_dict() == {"US": 50}
     regions = made["signatures_by_region"]["signatures"].dropna()
     assert regions.to_dict() == {("US", "CA"): 30, ("US", "NV"): 20}
@@ -328,7 +329,7 @@ def test_a_region_that_is_the_only_one_of_its_country_is_hidden_with_the_country
 
 def test_a_small_region_is_hidden_with_another_of_its_country():
     source = placed((("US", "CA"), 30), (("US", "NV"), 20), (("US", "OR"), 2), (("MX", "BC"), 7))
-    made = of.report(source, reports=[*STANDARD, by("location_country")], min_count=5)
+    made = of.report(source, reports=[*KEYED, by("location_country")], min_count=5)
     assert made["signatures_by_location_country_too"]["signatures"].to_dict() == {"US": 52, "MX": 7}
     regions = made["signatures_by_region"]["signatures"].dropna()
     assert regions.to_dict() == {("US", "CA"): 30, ("MX", "BC"): 7}

@@ -67,7 +67,9 @@ def _goals(_ctx: click.Context, _parameter: click.Parameter, value: tuple[str, .
 )
 @click.option("--include", callback=listed, multiple=True, help=f"Count also {','.join(REASONS)}, or some.")
 @click.option(
-    "--compare", default="W", help="The period that is compared with the one before: 7D, W (from Monday), M, Q, Y."
+    "--compare",
+    default="W",
+    help="The period that is compared with the one before: 7D, W (from Monday), M, Q, Y.",
 )
 @click.option(
     "--goal",

@@ -12,31 +12,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from functools import partial
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import jinja2
-import pandas as pd
 import pyarrow as pa
 from markupsafe import Markup
-from matplotlib.axes import Axes
 
-from osdi_frames import plots
-from osdi_frames.errors import counted
 from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import document, sections, tables
 from osdi_frames.parsing.check import Inspection
-from osdi_frames.plots.functions import plot_of
 from osdi_frames.problems import ProblemKind
-from osdi_frames.reports import Report
 from osdi_frames.reports.archive_report import ReportResult
-from osdi_frames.reports.measures import show
 from osdi_frames.tables import element_types
 
 _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
@@ -59,8 +48,8 @@ def render(made: ReportResult, *, now: datetime) -> str:
     """Return the page of some reports, as text.
 
     Each report is a table, with a bar for each count, or a plot if it is over time. A table shows 200 rows at
-    most, 10 in print, and the others as one, so that its sums are those of the report. `now` has a time zone, or is shown
-    without.
+    most, 10 in print, and the others as one, so that its sums are those of the report. `now` has a time zone, or is
+    shown without.
 
     >>> import osdi_frames as of
     >>> made = of.report({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})

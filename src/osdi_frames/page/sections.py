@@ -101,7 +101,9 @@ def _figures(made: ReportResult) -> list[tuple[str, Section]]:
         section = _map("event_map", "Events on the map", label, partial(plots.event_map, sized=sized), events)
         found.append(("Events", section))
     if made.below is None and _are_placed(signatures):
-        label = "Map of the signatures by longitude and latitude, each place a disc as large as its signatures."
+        label = (
+            "Map of the signatures by longitude and latitude, each place a disc as large as its signatures."
+        )
         section = _map("signature_map", "Signatures on the map", label, plots.signature_map, signatures)
         found.append(("Signatures", section))
         found += [("Signatures", section) for section in _hours(signatures)]
@@ -186,4 +188,3 @@ def _dates(times: pd.Series) -> str:
     # A date breaks nowhere.
     dates = [f"{day.day}\u00a0{day:%b}\u00a0{day.year}" for day in _span(times)]
     return " – ".join(dict.fromkeys(dates)) or "no date"
-

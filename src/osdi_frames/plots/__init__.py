@@ -30,7 +30,17 @@ from osdi_frames.reports import REPORTS, Analysis, Report
 FUNCTIONS = {report.name: plot_of(report) for report in REPORTS}
 globals().update(FUNCTIONS)
 
-__all__ = ["attribution", "compare", "engagement", "event_map", "funnel", "goals", "hosts", "repeats", "retention"]
+__all__ = [
+    "attribution",
+    "compare",
+    "engagement",
+    "event_map",
+    "funnel",
+    "goals",
+    "hosts",
+    "repeats",
+    "retention",
+]
 __all__ += ["signature_map", "weekday_hours"]
 __all__ += FUNCTIONS  # noqa: PLE0605 (names)
 

@@ -45,8 +45,8 @@ def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> A
 def goals(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw how far petitions are from their goals.
 
-    Takes the report of the same name, ``of.plots.goals(of.goals(signatures, {"5f7…": 5000}, petitions))``. Below the bar
-    of each petition a thin one goes as far as its goal, filled as far as that is reached.
+    Takes the report of the same name, ``of.plots.goals(of.goals(signatures, {"5f7…": 5000}, petitions))``. Below the
+    bar of each petition a thin one goes as far as its goal, filled as far as that is reached.
 
     Parameters
     ----------
@@ -70,7 +70,9 @@ def goals(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axe
     columns = ("signatures", "goal", "share")
     report = labelled(checked_columns(report, "goals", "signatures, goals", columns))
     counts = categories.counts_of(report["signatures"])
-    counts = counts.assign(capacity=report["goal"].astype("float64"), taken=report[["signatures", "goal"]].min(axis=1))
+    counts = counts.assign(
+        capacity=report["goal"].astype("float64"), taken=report[["signatures", "goal"]].min(axis=1)
+    )
     return categories.draw(
         counts, ax=ax, top=checked_top(top), title="Goals", unit="signatures", thin="goal", keeps_order=True
     )

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
 from matplotlib.container import BarContainer
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num, num2date
 from matplotlib.patches import Rectangle
@@ -27,12 +26,11 @@ _STACKED = 8  # series that can be distinguished; the others are one
 _LABELLED = 12  # up to so many bars have their count above them
 _SMALL = 1.2  # so many more letters of the counts than of labels are as wide as the axes
 _HEADROOM = 1.12  # for the counts above the bars
-_BARS = 1500  # so many bars are drawn one by one; of more, which would take seconds, each series is one shape
 _WIDTH = 0.8  # of its period: a bar
-_FINEST = 1500  # parts of the span: a narrower bar could not be seen
 
 _MARKED = 40  # up to so many pulls have a marker each
 
+_FINEST = 20  # parts of the place that a bar has where there are most: a narrower one could not be seen
 _MOST = 80  # periods that can be told apart
 
 _FEW = 6  # so many times are each named below the axis, if there is room
@@ -91,7 +89,7 @@ def draw_bars(
     for part in stack:
         heights = part.counts.to_numpy()
         style = colors.bar(part.kind, part.number)
-        artists.append(_bars(ax, places, heights, base=tops, of_many=len(stack), **style))
+        artists.append(_bars(ax, places, heights, base=tops, **style))
         tops = tops + heights
     label = f"{unit}: {tops.sum():,} in all" if has_total else unit
     axes.count_upwards(ax, label, highest=tops.max() * _HEADROOM)
@@ -194,7 +192,7 @@ def _widened(counts: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     The second value is what the axis says of it.
     """
     is_dated = _parsed(counts.index).notna()
-    number, dated = int(is_dated.sum()), counts[is_dated]
+    number, dated = int(np.sum(is_dated)), counts[is_dated]
     if number <= _MOST:
         return counts, ""
     together = -(-number // _MOST)
@@ -207,7 +205,7 @@ def _widened(counts: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 def _last(counts: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Leave the first periods out where there are too many."""
-    more = int(_parsed(counts.index).notna().sum()) - _MOST
+    more = int(np.sum(_parsed(counts.index).notna())) - _MOST
     if more <= 0:
         return counts, ""
     return counts.iloc[more:], f" of the last {_MOST} periods, after {more:,} others"
@@ -224,7 +222,7 @@ def _places(index: pd.Index) -> Places:
     span, between = last - first, np.diff(at)
     # The first of several periods together can be narrower than all others.
     nearest = np.quantile(between[between > 0], 0.1, method="lower") if between.any() else span or 1.0
-    width = max(nearest, span / max(_FINEST, len(at)))
+    width = max(nearest, span / max(len(at), _MOST * _FINEST))
     aside = max(2 * width, span / 11)
     centers = [first - aside * np.arange(before, 0, -1), at, last + aside * np.arange(1, after + 1)]
     widths = np.full(len(names), max(width, span / 50))
@@ -233,25 +231,18 @@ def _places(index: pd.Index) -> Places:
 
 
 def _bars(
-    ax: Axes, places: Places, heights: NDArray[Any], *, base: NDArray[Any], of_many: int, **style: Any
-) -> BarContainer | PolyCollection:
+    ax: Axes, places: Places, heights: NDArray[Any], *, base: NDArray[Any], **style: Any
+) -> BarContainer:
     """Draw bars that stand on a base."""
-    if len(heights) * of_many <= _BARS:
-        widths = places.widths * _WIDTH
-        corners = np.column_stack([places.centers - widths / 2, base])
-        bars = [Rectangle(*bar, **style) for bar in zip(corners, widths, heights, strict=True)]
-        for bar in bars:  # ax.bar takes four times as long, since it finds the limits of each
-            ax.add_artist(bar)
-        ax.update_datalim([*corners, *(corners + np.column_stack([widths, heights]))])
-        container = BarContainer(bars, orientation="vertical")
-        ax.add_container(container)
-        return container
-    left, right = places.centers - places.widths / 2, places.centers + places.widths / 2
-    gaps = np.zeros(len(heights))
-    tops = np.column_stack([base + heights, gaps]).ravel()
-    bottoms = np.column_stack([base + gaps, gaps]).ravel()
-    edges = np.maximum.accumulate(np.column_stack([left, right]).ravel())
-    return ax.fill_between(edges, bottoms, tops, step="post", **{"linewidth": 0, **style})
+    widths = places.widths * _WIDTH
+    corners = np.column_stack([places.centers - widths / 2, base])
+    bars = [Rectangle(*bar, **style) for bar in zip(corners, widths, heights, strict=True)]
+    for bar in bars:  # ax.bar takes four times as long, since it finds the limits of each
+        ax.add_artist(bar)
+    ax.update_datalim([*corners, *(corners + np.column_stack([widths, heights]))])
+    container = BarContainer(bars, orientation="vertical")
+    ax.add_container(container)
+    return container
 
 
 def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:

@@ -59,7 +59,8 @@ def retention(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes the report of the same name, ``of.plots.retention(of.retention(actions))``. Each row is a cohort, with its
     people in brackets; each cell the share of them who act so many periods after their first act, the darker the more.
-    Their first period, in which all are active, is drawn if there is no other. Periods that have not ended, and cohorts of nobody, are blank.
+    Their first period, in which all are active, is drawn if there is no other. Periods that have not ended, and cohorts
+    of nobody, are blank.
 
     Parameters
     ----------

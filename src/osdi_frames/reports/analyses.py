@@ -94,6 +94,7 @@ _COMPARED: Final = (
 )
 _FIGURES: Final = tuple(Shown(column.name, column.unit, None, column.dtype) for column in _COMPARED)
 
+
 def _funnel(tables: Tables, how: ReportRequest) -> pd.DataFrame:
     """Return the funnel of the steps that somebody reached."""
     made = funnel(tables[ACTIONS], include=how.include)
@@ -114,9 +115,7 @@ CHANGES: Final = (
         "changes_by_source",
         "Change by source",
         "what changed",
-        lambda tables, how: compare(
-            tables[ACTIONS], how.compare, include=how.include, spelling=how.spelling
-        ),
+        lambda tables, how: compare(tables[ACTIONS], how.compare, include=how.include, spelling=how.spelling),
         _of_acts("source"),
         _COMPARED,
         "compare",
@@ -138,7 +137,11 @@ CHANGES: Final = (
         "what changed",
         lambda tables, how: news(tables, how.compare, include=how.include),
         _of_acts() | {"events": _TITLES, "petitions": _TITLES},
-        (Shown("kind", "text", None, "str"), Shown("news", "text", None, "str"), Shown("date", "time", None, "time")),
+        (
+            Shown("kind", "text", None, "str"),
+            Shown("news", "text", None, "str"),
+            Shown("date", "time", None, "time"),
+        ),
     ),
     Analysis(
         "goals",

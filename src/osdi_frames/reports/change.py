@@ -64,7 +64,9 @@ class _Length:
         is_unit = isinstance(period, str) and not any(map(str.isdigit, period))
         length = parsed(pd.Timedelta, f"1{period}" if is_unit else period)
         if length is None or length <= pd.Timedelta(0):
-            raise InvalidArgument(f"{report}: period is a time as '7D', or W, M, Q or Y, not {quoted(period)}")
+            raise InvalidArgument(
+                f"{report}: period is a time as '7D', or W, M, Q or Y, not {quoted(period)}"
+            )
         whole_days = length % pd.Timedelta(days=1) == pd.Timedelta(0)
         return cls(
             length, "D" if whole_days else "h" if length % pd.Timedelta(hours=1) == pd.Timedelta(0) else "min"
@@ -155,7 +157,7 @@ def compare(
     needs = {dated.column: dated.convert, **({dated.sums: whole} if dated.sums else {})}
     rows = take(frame, needs, keys=keys, report="compare")
     periods = _Periods.of(rows[dated.column], period, until, report="compare")
-    within = np.flatnonzero(periods.number >= 0)
+    within = rows.index[periods.number >= 0]
     groups = group(frame.loc[within], by, nothing=NO_SOURCE, spelling=spelling, report="compare")
     counts = rows[dated.sums].fillna(0) if dated.sums else pd.Series(1, index=rows.index)
     sums = counts.loc[within].groupby([groups.number.to_numpy(), periods.number[within]]).sum()
@@ -212,9 +214,9 @@ def changes(
     """
     acts = Acts.of(actions, "action", "number", report="changes", include=include)
     periods = _Periods.of(acts.rows["date"], period, until, report="changes")
-    first = acts.first_of_each()
-    first = first.index[first["person_id"].isin(acts.started)]
-    counts = {"people": [], "new people": [], **{action: [] for action in ACTIONS}}
+    firsts = acts.first_of_each()
+    first = firsts.index[firsts["person_id"].isin(acts.started)]
+    counts: dict[str, list[int]] = {"people": [], "new people": [], **{action: [] for action in ACTIONS}}
     for place in range(2):
         within = acts.rows[periods.number == place]
         counts["people"].append(within["person_id"].nunique())
@@ -262,7 +264,9 @@ def news(
         gone = frame.assign(news="gone", date=frame["gone_since"])
         new = exclusion.split(frame, exclusion.included(include))[0]
         both = pd.concat([new.assign(news="new", date=new["created_date"]), gone])
-        found.append(both.loc[both["date"] >= periods.bounds[1], ["title", "news", "date"]].assign(kind=name[:-1]))
+        found.append(
+            both.loc[both["date"] >= periods.bounds[1], ["title", "news", "date"]].assign(kind=name[:-1])
+        )
     made = pd.concat(found).sort_values(["date", "title"], ascending=[False, True], kind="stable")
     return periods.noted(noted(made.set_index("title")[["kind", "news", "date"]], []))
 
@@ -298,7 +302,9 @@ class _Periods:
             bounds = [end - 2 * length.step, end - length.step, end]
         except (ValueError, OverflowError):
             raise InvalidArgument(f"{report}: period is too long before {show_key(end)}") from None
-        number = np.searchsorted(pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right")
+        number = np.searchsorted(
+            pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right"
+        )
         return cls(dates, bounds, np.where(dates.notna() & (number < len(bounds)), number - 1, -1))
 
     def noted(self, report: pd.DataFrame) -> pd.DataFrame:

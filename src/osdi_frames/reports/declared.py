@@ -432,5 +432,6 @@ REPORTS: Final = (
 )
 """Every report; those of the standard set in the order in which ``osdi-frames report`` makes them."""
 
-#: Those of the standard set. An archive's report does not join: its filters on events by date would leave attendances without a campaign.
+#: Those of the standard set. An archive's report does not join: its filters on events by date would leave attendances
+#: without a campaign.
 KEYED: Final = tuple(report for report in REPORTS if report.by is not None and report.joined is None)

@@ -10,7 +10,7 @@ from osdi_frames.errors import MissingColumn, counted
 from osdi_frames.frames import as_frame
 from osdi_frames.reports.acts import READER
 from osdi_frames.reports.measures import IS_NEW, converted, flag, utc
-from osdi_frames.tables.actions import ACTS, Act
+from osdi_frames.tables.actions import ACTS
 
 #: The acts that are the rows of a table, by its name.
 OF_ACTS: Final = {act.table.name: act for act in ACTS if act.person == "person_id" and not act.status}
@@ -49,5 +49,9 @@ def marked(
     unknown = int(rows["person_id"][is_new.isna()].nunique())
     if unknown and not flag(is_new).any():
         return frame, "how many people are new is not known: the archive does not say when they came"
-    said = f"new does not count {counted(unknown, 'person', 'people')} of whom it is not known" if unknown else ""
+    said = (
+        f"new does not count {counted(unknown, 'person', 'people')} of whom it is not known"
+        if unknown
+        else ""
+    )
     return frame.assign(**{IS_NEW: flag(is_new).array}), said

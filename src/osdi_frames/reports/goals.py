@@ -92,7 +92,7 @@ def goals(
     titles = _titles(petitions)
     newest = rows["created_date"].max()
     end = newest.floor("D") + pd.Timedelta(days=1) if until is None else moment(until, report="goals")
-    by_petition = {name: dates for name, dates in rows["created_date"].groupby(rows["petition_id"])}
+    by_petition = dict(iter(rows["created_date"].groupby(rows["petition_id"])))
     made = {}
     for named, goal in goals.items():
         if not isinstance(goal, int) or isinstance(goal, bool) or goal < 1:

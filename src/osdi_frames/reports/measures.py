@@ -257,7 +257,7 @@ def _cumulative(count: str) -> Measure:
 
 
 def _new(rows: Grouped, _: Made) -> pd.Series:
-    people = rows.obj["person_id"].where(rows.obj[IS_NEW])
+    people: pd.Series = rows.obj["person_id"].where(rows.obj[IS_NEW])
     return people.groupby(rows.obj["group"]).nunique()
 
 
@@ -352,7 +352,9 @@ OF_EVENTS: Final = (
         "float64",
         is_rare=True,
         meaning="limited_rsvps over capacity; missing when there is none, or 0, or no such event has a total_accepted",
-        compute=lambda rows, before: _limited(rows, before) / before["capacity"].where(before["capacity"] > 0),
+        compute=lambda rows, before: (
+            _limited(rows, before) / before["capacity"].where(before["capacity"] > 0)
+        ),
         needs=_LIMITED,
         unprotected=True,
     ),

@@ -59,7 +59,7 @@ def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:
     for numbers in counts:
         people = np.where(is_people, numbers, 0)
         returning = people.max(initial=0) - people
-        small |= is_people & ((0 < people) & (people < below) | (0 < returning) & (returning < below))
+        small |= is_people & ((people > 0) & (people < below) | (returning > 0) & (returning < below))
     return _without(report, acts | small, in_time=True)
 
 

@@ -110,7 +110,7 @@ def suppress_together(
     if spread := [declared.name for declared, frame in reports if _is_spread(frame)]:
         raise InvalidColumn(f"{spread[0]} has a column per value: with min_count make and suppress it alone")
     shown = [frame for _, frame in reports]
-    by_table = defaultdict(list)
+    by_table = defaultdict[str, list[tuple[int, Report, pd.DataFrame]]](list)
     for number, (declared, frame) in enumerate(reports):
         if isinstance(declared, Analysis):
             shown[number] = _of_people(frame, below) if declared.is_published else frame.iloc[:0]
@@ -118,12 +118,11 @@ def suppress_together(
             total = int(tables[declared.read_from]["total_accepted"].sum())
             shown[number] = _without_steps(frame, below, total)
         else:
-            by_table[declared.table].append(number)
-    for table, numbers in by_table.items():
-        breakdowns = _breakdowns([reports[number] for number in numbers], tables[table], spelling)
-        for number, hidden in zip(numbers, protect(breakdowns, below=below), strict=True):
-            declared, frame = reports[number]
-            shown[number] = _without_rows(frame, hidden, declared.unprotected)
+            by_table[declared.table].append((number, declared, frame))
+    for table, some in by_table.items():
+        breakdowns = _breakdowns([(keyed, frame) for _, keyed, frame in some], tables[table], spelling)
+        for (number, keyed, frame), hidden in zip(some, protect(breakdowns, below=below), strict=True):
+            shown[number] = _without_rows(frame, hidden, keyed.unprotected)
     return shown
 
 

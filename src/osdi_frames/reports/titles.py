@@ -83,7 +83,7 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
 
 def _by_month(report: pd.DataFrame) -> pd.DataFrame:
     """Name the months of a report whose rows begin with months."""
-    dates = report.index
+    dates = pd.DatetimeIndex(report.index)
     if not (dates.dropna().day == 1).all():
         return report
     return report.set_axis(pd.Index(dates.strftime("%Y-%m").fillna(NO_DATE), dtype="str", name="month"))
