@@ -51,7 +51,8 @@ class Analysis:
     is_over_time
         Whether its rows are in the order of time.
     is_published
-        Whether `suppress` protects it beside others; else it is left out where small counts are hidden.
+        Whether it is made where small counts are hidden. Counts by time or source are not: they bound those of the
+        other reports, so that hidden ones could be computed.
     """
 
     name: str
@@ -63,7 +64,7 @@ class Analysis:
     plot: str = field(default="", repr=False)
     count: str = field(default="", repr=False)
     is_over_time: bool = field(default=False, repr=False)
-    is_published: bool = field(default=True, repr=False)
+    is_published: bool = field(default=False, repr=False)
 
     @property
     def read_from(self) -> str:
@@ -142,6 +143,7 @@ CHANGES: Final = (
             Shown("news", "text", None, "str"),
             Shown("date", "time", None, "time"),
         ),
+        is_published=True,
     ),
     Analysis(
         "goals",
@@ -159,7 +161,6 @@ CHANGES: Final = (
         ),
         "goals",
         "signatures",
-        is_published=False,
     ),
 )
 PEOPLE: Final = (
@@ -185,6 +186,7 @@ PEOPLE: Final = (
         ),
         "funnel",
         "people",
+        is_published=True,
     ),
     Analysis(
         "attribution",
@@ -212,7 +214,6 @@ PEOPLE: Final = (
         (Shown("people"),),
         "retention",
         is_over_time=True,
-        is_published=False,
     ),
     Analysis(
         "repeats",
@@ -223,6 +224,7 @@ PEOPLE: Final = (
         (Shown("people"), _SHARE),
         "repeats",
         "people",
+        is_published=True,
     ),
 )
 ANALYSES: Final = (*CHANGES, *PEOPLE)

@@ -92,7 +92,17 @@ class ReportRequest:
     def reported(self) -> list[Report | Analysis]:
         """The reports that are made."""
         wanted = (declared for declared in self.reports if declared.name != "goals" or self.goals)
-        return [declared for declared in wanted if declared.read_from not in self.unfiltered]
+        return [
+            declared
+            for declared in wanted
+            if declared.read_from not in self.unfiltered and declared not in self.unpublished
+        ]
+
+    @property
+    def unpublished(self) -> list[Analysis]:
+        """The reports that would reveal small counts, where these are hidden."""
+        analyses = (declared for declared in self.reports if isinstance(declared, Analysis))
+        return [declared for declared in analyses if self.min_count is not None and not declared.is_published]
 
     @property
     def columns(self) -> dict[str, list[str]]:
@@ -265,7 +275,8 @@ def make_reports(
     made = _make(wanted, {**tables, GROWTH.table: snapshots})
     result = ReportResult(counting, made, inspection, tuple(notes))
     own = {declared.name: dict(frame.attrs) for declared, frame in made}
-    result = result if wanted.min_count is None else _suppressed(result, wanted.min_count, wanted.spelling)
+    if wanted.min_count is not None:
+        result = _suppressed(result, wanted.min_count, wanted.spelling, wanted.unpublished)
     _annotate(result, own, snapshots, filtering, counts)
     return result
 
@@ -410,7 +421,9 @@ def _not_drawn(
     return said
 
 
-def _suppressed(result: ReportResult, below: int, spelling: Spelling) -> ReportResult:
+def _suppressed(
+    result: ReportResult, below: int, spelling: Spelling, unpublished: Sequence[Analysis]
+) -> ReportResult:
     """Hide small counts of people, wherever they show."""
     frames = suppress_together(result.reports, result.tables, below=below, spelling=spelling)
     reports, columns, closed = [], dict[str, None](), []
@@ -421,6 +434,8 @@ def _suppressed(result: ReportResult, below: int, spelling: Spelling) -> ReportR
     notes = [f"counts of people below {below} are hidden (–), and others that reveal them"]
     if columns:
         notes.append(f"left out, as they would reveal some: {', '.join(map(heading, columns))}")
+    if unpublished:
+        notes.append(f"not made, as they would reveal some: {', '.join(each.heading for each in unpublished)}")
     if closed:
         notes.append(f"without rows, as their totals would reveal some: {', '.join(closed)}")
     return replace(

@@ -113,7 +113,7 @@ def suppress_together(
     by_table = defaultdict[str, list[tuple[int, Report, pd.DataFrame]]](list)
     for number, (declared, frame) in enumerate(reports):
         if isinstance(declared, Analysis):
-            shown[number] = _of_people(frame, below) if declared.is_published else frame.iloc[:0]
+            shown[number] = _of_people(frame, below)
         elif declared.kind == "growth":
             total = int(tables[declared.read_from]["total_accepted"].sum())
             shown[number] = _without_steps(frame, below, total)
