@@ -43,7 +43,7 @@ ONLY = {
     "httpx": {"client", "sandbox"},
     "jinja2": {"page"},
     "pycountry": {"reports"},
-    "matplotlib": {"plots", "page"},
+    "matplotlib": {"plots", "page", "shown_report"},
     "pyarrow.parquet": {"output"},
     "tqdm": {"progress"},
     "tzfpy": {"local_time"},

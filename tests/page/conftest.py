@@ -97,8 +97,9 @@ class Opened:
     complaints: list[str] = field(default_factory=list)
 
     def column(self, report: str, column: int) -> list[str]:
-        """Return the texts of a column, as they stand below its heading."""
-        return self.page.locator(f"#{report} tbody tr > :nth-child({column + 1})").all_inner_texts()
+        """Return the texts of a column, as they stand below its heading, those of hidden rows among them."""
+        cells = self.page.locator(f"#{report} tbody tr > :nth-child({column + 1})")
+        return [text.strip() for text in cells.all_text_contents()]
 
     def heading(self, report: str, name: str) -> Any:
         return self.page.locator(f"#{report}").get_by_role("columnheader", name=name, exact=True)

@@ -36,7 +36,7 @@ def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now:
     html = render(result, now=now or datetime.now(UTC))
     (folder / "report.html").write_text(html, encoding="utf-8")
     rows = {
-        name: pa.Table.from_pandas(frame.reset_index(), preserve_index=False)
+        name: pa.Table.from_pandas(frame.reset_index().rename(columns=str), preserve_index=False)
         for name, frame in result.items()
     }
     schemas = {name: table.schema for name, table in rows.items()}

@@ -25,7 +25,10 @@ def text(name: str) -> str:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Fill a template. All text is escaped that is not the package's own."""
+    """Fill a template.
+
+    All text is escaped that is not the package's own.
+    """
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -39,6 +42,6 @@ def rendered(template: str, **values: Any) -> str:
 
 
 def notes(made: ReportResult) -> list[str]:
-    """Return what is said of a report, to readers who call nothing."""
+    """Return the notes for readers who call nothing."""
     how = " (they can be counted in another report)"
     return [tables.visible(_HOW_TO_INCLUDE.sub(how, note)) for note in made.notes]

@@ -50,9 +50,9 @@ Parts: TypeAlias = Mapping[str, Sequence[Section]]
 
 
 def parts(made: ReportResult, *, rows: int = tables.ROWS) -> Parts:
-    """Return the sections of a report, what changed first, with so many rows of a table at most.
+    """Return the sections of a report, what changed first.
 
-    A part without sections is one of which nothing was read.
+    A table has so many rows at most. A part without sections is one of which nothing was read.
     """
     found: dict[str, list[Section]] = {}
     for declared, report in made.reports:
@@ -81,16 +81,20 @@ def _of_report(declared: Report | Analysis, report: pd.DataFrame, rows: int) -> 
 
 
 def _drawn(declared: Report | Analysis, report: pd.DataFrame) -> pd.DataFrame:
-    """Return what is drawn of a report: of cohorts the last, as far as the table goes."""
+    """Return what is drawn of a report.
+
+    Of cohorts these are the last, as far as the table goes.
+    """
     if declared.name != "retention":
         return report
     return report[[column.name for column in declared.shown(report)]].tail(_COHORTS)
 
 
 def _figures(made: ReportResult) -> list[tuple[str, Section]]:
-    """Return the maps, and the hours of the week, where there are places.
+    """Return maps, and the hours of the week.
 
-    Where small counts are hidden, discs of events are of one size, and people have no places.
+    There are some where rows have places. Where small counts are hidden, discs of events are of one size, and people
+    have no places.
     """
     found = []
     events, signatures = (made.tables.get(name, pd.DataFrame()) for name in ("events", "signatures"))
@@ -127,7 +131,7 @@ def _map(name: str, heading: str, label: str, plot: Callable[..., Axes], rows: p
 
 
 def _hours(signatures: pd.DataFrame) -> list[Section]:
-    """Draw when people sign, by the wall clock where they are.
+    """Draw when people sign, by their wall clock.
 
     Without the extra that knows time zones, nothing.
     """

@@ -110,7 +110,10 @@ def _newest_first(report: pd.DataFrame, shown: Sequence[Shown]) -> pd.DataFrame:
 
 
 def _movers(report: pd.DataFrame) -> pd.DataFrame:
-    """Put the largest gains first, the largest losses next, and then all others."""
+    """Put the largest gains first, then the largest losses.
+
+    All others follow.
+    """
     change = report["change"].astype("Int64").fillna(0)
     gains = report[change > 0].head(MOVERS)
     losses = report[change < 0].head(MOVERS)

@@ -46,7 +46,7 @@ __all__ += FUNCTIONS  # noqa: PLE0605 (names)
 
 
 def drawing(declared: Report | Analysis) -> Callable[..., Axes] | None:
-    """Return what draws a report of an archive, None for one without a plot.
+    """Return what draws a report, if anything does.
 
     >>> from osdi_frames.reports import STANDARD
     >>> {report.name for report in STANDARD if drawing(report) is None}

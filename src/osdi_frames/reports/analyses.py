@@ -7,18 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import pandas as pd
 
 from osdi_frames.reports.change import changes, compare, news
 from osdi_frames.reports.conversion import attribution, funnel
 from osdi_frames.reports.goals import goals
+from osdi_frames.reports.groups import Spelling
 from osdi_frames.reports.measures import Shown
 from osdi_frames.reports.participation import engagement, repeats, retention
 
-if TYPE_CHECKING:
-    from osdi_frames.reports.archive_report import ReportRequest
+
+class Choices(Protocol):
+    """What an analysis counts, as a request for reports says."""
+
+    @property
+    def include(self) -> tuple[str, ...]:
+        """Which acts to count though they are excluded."""
+
+    @property
+    def spelling(self) -> Spelling:
+        """Whether spellings of one value are one row."""
+
+    @property
+    def compare(self) -> str | pd.Timedelta:
+        """The period that is compared with the one before."""
+
+    @property
+    def goals(self) -> Mapping[str, int]:
+        """How many signatures petitions are to have."""
+
 
 Tables: TypeAlias = Mapping[str, pd.DataFrame]
 """The rows of an archive that were read for its report, those that are excluded among them."""
@@ -30,7 +49,7 @@ _TITLES: Final = ("title", "created_date", "gone_since")
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """A report of an archive that a function of its own makes.
+    """A report that a function of its own makes.
 
     Attributes
     ----------
@@ -58,7 +77,7 @@ class Analysis:
     name: str
     heading: str
     part: str
-    make: Callable[[Tables, ReportRequest], pd.DataFrame] = field(repr=False)
+    make: Callable[[Tables, Choices], pd.DataFrame] = field(repr=False)
     reads: Mapping[str, tuple[str, ...]] = field(repr=False)
     columns: tuple[Shown, ...] = field(default=(), repr=False)
     plot: str = field(default="", repr=False)
@@ -67,12 +86,14 @@ class Analysis:
     is_published: bool = field(default=False, repr=False)
 
     @property
-    def read_from(self) -> str:
+    def table(self) -> str:
         """The table that it is about."""
         return next(iter(self.reads))
 
+    read_from = table
+
     def shown(self, frame: pd.DataFrame) -> tuple[Shown, ...]:
-        """Return the columns that are shown of a frame of the report."""
+        """Return the columns that are shown of a frame."""
         later = [Shown(name, "share", None, "float64") for name in frame.columns if str(name).isdecimal()]
         return (*(column for column in self.columns if column.name in frame.columns), *later[:_LATER])
 
@@ -96,7 +117,7 @@ _COMPARED: Final = (
 _FIGURES: Final = tuple(Shown(column.name, column.unit, None, column.dtype) for column in _COMPARED)
 
 
-def _funnel(tables: Tables, how: ReportRequest) -> pd.DataFrame:
+def _funnel(tables: Tables, how: Choices) -> pd.DataFrame:
     """Return the funnel of the steps that somebody reached."""
     made = funnel(tables[ACTIONS], include=how.include)
     return made if made["people"].iloc[1] else made.iloc[:0]

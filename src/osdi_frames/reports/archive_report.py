@@ -91,17 +91,17 @@ class ReportRequest:
     @property
     def reported(self) -> list[Report | Analysis]:
         """The reports that are made."""
+        return [declared for declared in self._asked if declared not in self.unpublished]
+
+    @property
+    def _asked(self) -> list[Report | Analysis]:
         wanted = (declared for declared in self.reports if declared.name != "goals" or self.goals)
-        return [
-            declared
-            for declared in wanted
-            if declared.read_from not in self.unfiltered and declared not in self.unpublished
-        ]
+        return [declared for declared in wanted if declared.read_from not in self.unfiltered]
 
     @property
     def unpublished(self) -> list[Analysis]:
-        """The reports that would reveal small counts, where these are hidden."""
-        analyses = (declared for declared in self.reports if isinstance(declared, Analysis))
+        """The reports that would reveal hidden counts."""
+        analyses = (declared for declared in self._asked if isinstance(declared, Analysis))
         return [declared for declared in analyses if self.min_count is not None and not declared.is_published]
 
     @property
@@ -352,7 +352,7 @@ def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[Mad
     made = [
         (declared, _made(declared, wanted, frames))
         for declared in wanted.reported
-        if (declared.read_from in _HEADLINE or len(frames[declared.read_from]))
+        if (declared.table in _HEADLINE or len(frames[declared.table]))
         and not (_is_growth(declared) and has_dates)
     ]
     return [

@@ -187,7 +187,10 @@ class Report:
         return self.own_measures or self.subject.measures
 
     def made_of(self, columns: Collection[Hashable]) -> tuple[Measure, ...]:
-        """Return the measures of a frame with these columns: optional ones where it has what they need."""
+        """Return the measures of a frame with these columns.
+
+        Optional ones are among them where it has what they need.
+        """
         return tuple(
             measure
             for measure in self.measures
@@ -195,7 +198,7 @@ class Report:
         )
 
     def shown(self, frame: pd.DataFrame) -> tuple[Measure, ...]:
-        """Return the measures that are shown of a frame of the report."""
+        """Return the measures that are shown of a frame."""
         found = (measure for measure in self.measures if measure.name in frame.columns)
         return tuple(measure for measure in found if not measure.is_rare or _is_common(frame[measure.name]))
 
@@ -234,7 +237,10 @@ class Report:
 
     @property
     def reads(self) -> dict[str, tuple[str, ...]]:
-        """The columns that it needs of each table of an archive, its own first."""
+        """The columns that it needs of each table.
+
+        Its own table is the first.
+        """
         own = {self.read_from: (*self.columns, *contexts(self.keys))}
         titled = self.titled
         return own | ({titled.table: (titled.key, "title")} if titled.table != self.read_from else {})

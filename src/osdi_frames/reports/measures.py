@@ -145,9 +145,9 @@ def text(column: pd.Series) -> pd.Series:
     return column.astype("str")
 
 
-def flag(column: pd.Series) -> pd.Series:
-    """Convert to true or false; missing is false."""
-    return column.astype("boolean").fillna(False).astype("bool")
+def maybe(column: pd.Series) -> pd.Series:
+    """Convert to true, false or missing."""
+    return column.astype("boolean")
 
 
 def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
@@ -256,9 +256,12 @@ def _cumulative(count: str) -> Measure:
     )
 
 
-def _new(rows: Grouped, _: Made) -> pd.Series:
-    people: pd.Series = rows.obj["person_id"].where(rows.obj[IS_NEW])
-    return people.groupby(rows.obj["group"]).nunique()
+def _new(rows: Grouped, before: Made) -> pd.Series:
+    index, is_new = before["people"].index, rows.obj[IS_NEW]
+    if len(is_new) and is_new.isna().all():
+        return pd.Series(pd.NA, index)
+    people: pd.Series = rows.obj["person_id"].where(is_new.fillna(False))
+    return people.groupby(rows.obj["group"]).nunique().reindex(index, fill_value=0)
 
 
 def _limited(rows: Grouped, _: Made) -> pd.Series:
@@ -284,9 +287,12 @@ PEOPLE: Final = Measure(
 #: Of them those whom an act of the row brought: only where the acts of an archive say so.
 NEW: Final = Measure(
     "new",
-    meaning="of them, those who were not on the list before: this was their first act (see `Archive.actions`)",
+    dtype="Int64",
+    is_rare=True,
+    meaning="of them, those who were not on the list before: this was their first act (see `Archive.actions`);\n  "
+    "missing where this is known of nobody",
     compute=_new,
-    needs={"person_id": identity, IS_NEW: flag},
+    needs={"person_id": identity, IS_NEW: maybe},
     is_optional=True,
     unprotected=True,
 )
