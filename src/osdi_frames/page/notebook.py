@@ -15,7 +15,7 @@ _ROWS = 10
 
 
 def html(made: ReportResult) -> str:
-    """Return the report as HTML, for a cell of a notebook.
+    """Return the report as HTML for a notebook.
 
     >>> import osdi_frames as of
     >>> made = of.report({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})

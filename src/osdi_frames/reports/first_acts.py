@@ -32,7 +32,8 @@ def marked(
 ) -> tuple[pd.DataFrame, str]:
     """Add to rows whether each brought its person.
 
-    It did if it is their first act, and they were not on the list before. The second value says of how many people this is not known. Where it is known of none, it is missing.
+    It did if it is their first act, and they were not on the list before. The second value says of how many people this
+    is not known. Where it is known of none, it is missing.
     """
     act = OF_ACTS[table]
     actions = as_frame(actions, caller=report, example=READER, columns=NEEDS)

@@ -106,7 +106,7 @@ def goals(
 
 
 def _progress(dates: pd.Series, goal: int, end: pd.Timestamp) -> dict[str, Any]:
-    """Return the row of a petition, of the dates of its signatures."""
+    """Return the row of a petition."""
     number, dated = len(dates), dates.dropna().sort_values()
     recent = int(((dated >= end - _RECENT) & (dated < end)).sum())
     left = goal - number
@@ -134,7 +134,7 @@ def _titles(petitions: pd.DataFrame | None) -> dict[str, str]:
 
 
 def _found(named: str, ids: Collection[str], titles: Mapping[str, str]) -> str:
-    """Return the id of the petition that has this id or title."""
+    """Return the petition of this id or title."""
     if named in ids:
         return named
     found = [petition for petition, title in titles.items() if title == named]
