@@ -86,7 +86,10 @@ def test_a_declaration_appears_in_function_plot_page_terminal_and_files(tmp_path
 def test_page_terminal_csv_and_parquet_show_the_same_cells(reported, tmp_path):
     declared = [report for report in KEYED if report.name in reported]
     assert list(reported) == [report.name for report in STANDARD if report.name in reported]
-    written = {name: pa.Table.from_pandas(frame.reset_index().rename(columns=str)) for name, frame in reported.items()}
+    written = {
+        name: pa.Table.from_pandas(frame.reset_index().rename(columns=str))
+        for name, frame in reported.items()
+    }
     for format in ("csv", "parquet"):  # noqa: A001 (as in `FileForm`)
         schemas = {name: written_table.schema for name, written_table in written.items()}
         write_tables(schemas, written.items(), tmp_path, FileForm(format))

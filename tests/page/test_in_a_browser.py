@@ -165,7 +165,9 @@ def test_a_long_table_shows_twenty_rows_until_all_are_asked_for(opened, sample, 
 
 
 def test_the_bars_of_a_report_are_as_long_as_its_counts(shown, reported):
-    shown.page.evaluate("document.querySelectorAll('.short').forEach(table => table.classList.remove('short'))")
+    shown.page.evaluate(
+        "document.querySelectorAll('.short').forEach(table => table.classList.remove('short'))"
+    )
     for width in (400, 1280):
         shown.page.set_viewport_size({"width": width, "height": 900})
         for report in (report for report in KEYED if report.name in reported):

@@ -435,7 +435,9 @@ def _suppressed(
     if columns:
         notes.append(f"left out, as they would reveal some: {', '.join(map(heading, columns))}")
     if unpublished:
-        notes.append(f"not made, as they would reveal some: {', '.join(each.heading for each in unpublished)}")
+        notes.append(
+            f"not made, as they would reveal some: {', '.join(each.heading for each in unpublished)}"
+        )
     if closed:
         notes.append(f"without rows, as their totals would reveal some: {', '.join(closed)}")
     return replace(
