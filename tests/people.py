@@ -221,17 +221,65 @@ def check_attribution(rows: list[Act], actions: pd.DataFrame, to) -> None:
 # -- compare --
 
 
-def check_comparison(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
+def periods(rows: list[Act], days: int, until) -> tuple[pd.Timestamp, pd.Timestamp, pd.Timestamp]:
+    """Return where two periods begin, and the end: if not given, the midnight before the newest act."""
     dates = [row["date"] for row in counted(rows) if row["date"]]
-    end = (
-        pd.Timestamp(until, tz="UTC")
-        if until
-        else max(dates, default=START).replace(hour=0, minute=0, second=0, microsecond=0)
+    newest = max(dates, default=START).replace(hour=0, minute=0, second=0, microsecond=0)
+    end = pd.Timestamp(until, tz="UTC") if until else pd.Timestamp(newest)
+    return end - timedelta(days=2 * days), end - timedelta(days=days), end
+
+
+def check_changes(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
+    before, now, end = periods(rows, days, until)
+    first, expected = first_acts(rows), defaultdict(lambda: [0, 0])
+    for place, (start, stop) in enumerate(((before, now), (now, end))):
+        within = [row for row in counted(rows) if row["date"] and start <= row["date"] < stop]
+        people = {row["person_id"] for row in within if row["person_id"]}
+        new = [person for person in people & begun(rows) if start <= (first[person]["date"] or start) < stop]
+        for figure, count in [
+            ("people", len(people)),
+            ("new people", sum(first[person]["date"] is not None for person in new)),
+            *Counter(row["action"] for row in within).items(),
+        ]:
+            if count:
+                expected[figure][place] = count
+    made = of.changes(actions, f"{days}D", until=until)
+    assert made[["before", "now"]].apply(list, axis=1).to_dict() == dict(expected)
+    assert made["change"].tolist() == (made["now"] - made["before"]).tolist()
+
+
+def check_goals(rows: list[Act], actions: pd.DataFrame, goal: int, until) -> None:
+    """Check goals of the petitions that were signed, of acts as signatures."""
+    signed = [row for row in rows if row["action"] == "signed" and row["subject_id"]]
+    named = {"subject_id": "petition_id", "date": "created_date"}
+    signatures = actions[actions["action"].eq("signed")].rename(columns=named)
+    made = of.goals(
+        signatures, dict.fromkeys(sorted({row["subject_id"] for row in signed}), goal), until=until
     )
+    dates = [row["date"] for row in counted(rows) if row["action"] == "signed" and row["date"]]
+    end = pd.Timestamp(until, tz="UTC") if until else pd.Timestamp(max(dates, default=START)).ceil("D")
+    end += timedelta(days=1) if not until and end == max(dates, default=START) else timedelta()
+    for petition, row in made.iterrows():
+        own = [each for each in counted(signed) if each["subject_id"] == petition]
+        dated = sorted(each["date"] for each in own if each["date"])
+        recent = sum(end - timedelta(days=28) <= date < end for date in dated)
+        assert (row["signatures"], row["share"]) == (len(own), len(own) / goal)
+        assert row["per_week"] == recent / 4
+        reached = dated[goal - 1] if len(dated) >= goal else None
+        assert (None if pd.isna(row["reached"]) else row["reached"]) == reached
+        assert pd.isna(row["expected"]) == (len(own) >= goal or not recent)
+        if not pd.isna(row["expected"]):
+            late = timedelta(days=28) * ((goal - len(own)) / recent)
+            assert abs(row["expected"] - end - late) < timedelta(milliseconds=1)
+
+
+def check_comparison(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
+    start, middle, end = periods(rows, days, until)
+    dates = [row["date"] for row in counted(rows) if row["date"]]
     counts = {"before": Counter(), "now": Counter()}
     for row in counted(rows):
-        if row["date"] and end - timedelta(days=2 * days) <= row["date"] < end:
-            period = "before" if row["date"] < end - timedelta(days=days) else "now"
+        if row["date"] and start <= row["date"] < end:
+            period = "before" if row["date"] < middle else "now"
             counts[period][label(row["source"])] += 1
     made = of.compare(actions, f"{days}D", until=until)
     assert by_label(made, "before", "now") == {

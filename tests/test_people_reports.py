@@ -19,8 +19,10 @@ from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
 from tests.acts import ACTS, START, frame
 from tests.people import (
     check_attribution,
+    check_changes,
     check_comparison,
     check_engagement,
+    check_goals,
     check_hosts,
     check_repeats,
     check_retention,
@@ -88,6 +90,20 @@ def test_attribution_counts_each_person_who_did_it_by_one_source(rows, to):
 )
 def test_a_comparison_counts_the_rows_of_two_periods_by_value(rows, days, until):
     check_comparison(rows, frame(rows), days, until)
+
+
+@FEW
+@given(
+    ACTS, st.sampled_from([1, 7, 30]), st.none() | st.sampled_from(["2026-03-01", "2026-04-20T07:00", "2050"])
+)
+def test_changes_are_people_new_people_and_acts_of_two_periods(rows, days, until):
+    check_changes(rows, frame(rows), days, until)
+
+
+@FEW
+@given(ACTS, st.sampled_from([1, 3, 100]), st.none() | st.sampled_from(["2026-03-01", "2050"]))
+def test_goals_are_reached_at_the_rate_of_the_last_four_weeks(rows, goal, until):
+    check_goals(rows, frame(rows), goal, until)
 
 
 def test_retention_shows_no_column_of_decades_without_an_act():

@@ -44,12 +44,14 @@ PLACES = {
 }
 
 
-def reports(truth: Truth) -> dict[str, list[Line]]:
-    """Return the lines of each report that is made."""
+def reports(truth: Truth, acts: list[Row]) -> dict[str, list[Line]]:
+    """Return the lines of each report that is made, beside the acts of the world."""
     names = "events", "signatures", "attendances"
     events, signatures, attendances = (
         [row for row in truth.tables[name] if not row["excluded"]] for name in names
     )
+    _mark_new(signatures, acts, "signed", "petition_id")
+    _mark_new(attendances, acts, "rsvped", "event_id")
     campaigns, petitions = truth.tables["event_campaigns"], truth.tables["petitions"]
     made = {
         "rsvps_by_campaign": _titled(_ranked(events, _id("event_campaign_id"), _of_events), campaigns),
@@ -75,8 +77,22 @@ def reports(truth: Truth) -> dict[str, list[Line]]:
         if truth.tables["attendances"]
         else ("rsvps_by_source", "rsvps_by_referrer", "attendances_by_region", "attendances_by_month")
     )
-    unmade += ("rsvps_by_pull",) if len(made["rsvps_by_pull"]) < 2 else ()
+    unmade += ("rsvps_by_pull",) if len(made["rsvps_by_pull"]) < 2 or truth.tables["attendances"] else ()
     return {name: lines for name, lines in made.items() if name not in unmade}
+
+
+def _mark_new(rows: list[Row], acts: list[Row], action: str, subject: str) -> None:
+    """Write to each row whether it is its person's first act and brought them; None where nobody knows."""
+    first = {
+        (act["person_id"], act["date"], act["subject_id"]): act["is_new"]
+        for act in acts
+        if act["is_first"] and act["action"] == action
+    }
+    for row in rows:
+        row["is_new"] = first.get((row["person_id"], row["created_date"], row[subject]), False)
+    is_unknown = any(row["is_new"] is None for row in rows) and not any(row["is_new"] for row in rows)
+    for row in rows:
+        row["is_new"] = None if is_unknown else bool(row["is_new"])
 
 
 # --- labels ------------------------------------------------------------------------------------------------
@@ -123,7 +139,7 @@ def _by_month(rows: list[Row], column: str, figures: Figures) -> list[Line]:
 
 def _cumulative(lines: list[Line], count: str) -> list[Line]:
     totals = accumulate(line[count] for _, line in lines)
-    kept = (count, "people", "attended", "attended_share")
+    kept = (count, "people", "new", "attended", "attended_share")
     return [
         (month, {name: line[name] for name in kept if name in line} | {"cumulative": total})
         for (month, line), total in zip(lines, totals, strict=True)
@@ -183,7 +199,12 @@ def _of_acts(count: str, every: list[Row], rows: list[Row]) -> Row:
     return {
         count: len(rows),
         "people": len({row["person_id"] for row in rows}),
+        "new": None if any(row["is_new"] is None for row in every) else len(_new(rows)),
         "share": len(rows) / max(len(every), 1),
         "first": min(dates, default=None),
         "last": max(dates, default=None),
     } | (attended if any_came else {})
+
+
+def _new(rows: list[Row]) -> set[str]:
+    return {row["person_id"] for row in rows if row["is_new"]}

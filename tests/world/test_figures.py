@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.world.acts import actions
 from tests.world.figures import reports
 from tests.world.history import World
 from tests.world.truth import Truth
@@ -23,7 +24,7 @@ def test_spellings_are_one_line_by_the_most_frequent_and_places_are_those_of_peo
     world.change("person", "p1", places=[("us", "California", "Ojai")])
     world.deliver()
     world.page([("person", "p1")])
-    made = reports(truth_of(world))
+    made = reports(truth := truth_of(world), actions(truth))
     lines = [(label, line["signatures"]) for label, line in made["signatures_by_source"]]
     assert lines == [("Spring_Mail", 2), ("(none)", 1)]
     lines = [(label, line["signatures"]) for label, line in made["signatures_by_region"]]
@@ -44,20 +45,25 @@ def test_only_who_comes_to_an_event_that_counts_is_counted(
     [attendance] = truth.tables["attendances"]
     reason = None if counts else "unaccepted"
     assert attendance["excluded"] == (reason or event.get("status") or ("hidden" if event else None))
-    lines = [(line["rsvps"], line.get("attended")) for _, line in reports(truth)["rsvps_by_source"]]
+    lines = [
+        (line["rsvps"], line.get("attended")) for _, line in reports(truth, actions(truth))["rsvps_by_source"]
+    ]
     assert lines == ([(1, 1 if status == "attended" else None)] if counts and not event else [])
 
 
 def test_complete_pulls_are_points_of_growth_and_what_they_lack_is_gone() -> None:
     world = World()
-    world.pull()
+    names = ["events", "petitions"]
+    world.pull(names)
     world.act("attendance", "p1", "e1", {}, status="accepted")
-    for lacks in "people", None:
+    for lacks in "petitions", None:
         world.tick(timedelta(days=1))
-        world.pull(lacks=lacks)
+        world.pull(names, lacks=lacks)
     world.deleted.add(("petition", "t2"))
     pull = world.pull(["petitions"])
     truth = truth_of(world)
-    lines = [(line["rsvps"], line["new_rsvps"]) for _, line in reports(truth)["rsvps_by_pull"]]
+    lines = [
+        (line["rsvps"], line["new_rsvps"]) for _, line in reports(truth, actions(truth))["rsvps_by_pull"]
+    ]
     assert lines == [(0, None), (1, 1)]
     assert [row["gone_since"] for row in truth.tables["petitions"]] == [None, pull.finished]

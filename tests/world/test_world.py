@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
@@ -16,10 +17,13 @@ from hypothesis import strategies as st
 
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
+from osdi_frames.reports.analyses import ANALYSES
 from tests.people import (
     check_attribution,
+    check_changes,
     check_comparison,
     check_engagement,
+    check_goals,
     check_hosts,
     check_repeats,
     check_retention,
@@ -195,9 +199,12 @@ def differences(folder: Path, world: World, *, people: bool = True) -> list[str]
     did, done = rows_of(frames["actions"]), acts.actions(truth)
     found += compared("actions", [*enumerate(did)], [*enumerate(done)], in_order=True)
     check_people_reports(done, frames["actions"])
-    expected_reports = figures.reports(truth) if people else {}
-    if {*reports} != {*expected_reports}:
-        found.append(f"reports: got {[*reports]}, expected {[*expected_reports]}")
+    if people:
+        check_analyses(reports, frames["actions"])
+    keyed = [name for name in reports if name not in {analysis.name for analysis in ANALYSES}]
+    expected_reports = figures.reports(truth, done) if people else {}
+    if {*keyed} != {*expected_reports}:
+        found.append(f"reports: got {keyed}, expected {[*expected_reports]}")
     for name, lines in expected_reports.items():
         if name in reports:
             got = list(zip(map(plain, reports[name].index), rows_of(reports[name]), strict=True))
@@ -214,6 +221,27 @@ def check_people_reports(done: list[Row], actions: pd.DataFrame) -> None:
     check_steps(done, actions, ["signed", "rsvped", "attended"], 30)
     check_attribution(done, actions, "rsvped")
     check_comparison(done, actions, 7, None)
+    check_changes(done, actions, 7, None)
+    check_goals(done, actions, 3, None)
+
+
+def check_analyses(reports: Mapping[str, pd.DataFrame], actions: pd.DataFrame) -> None:
+    """Check that the report of an archive has those of its acts, and those alone that say something."""
+    made = {
+        "changes": of.changes(actions, "W"),
+        "changes_by_source": of.compare(actions, "W"),
+        "changes_by_title": of.compare(actions, "W", by=["action", "title"]),
+        "engagement": of.engagement(actions),
+        "retention": of.retention(actions),
+        "repeats": of.repeats(actions),
+        "attribution": of.attribution(actions, touch="both"),
+        "funnel": of.funnel(actions),
+    }
+    assert {*reports} & {*made} == {
+        name for name, frame in made.items() if len(frame) and (name != "funnel" or frame["people"].iloc[1])
+    }
+    for name in {*reports} & {*made}:
+        pd.testing.assert_frame_equal(reports[name], made[name], check_column_type=False)
 
 
 def compared(

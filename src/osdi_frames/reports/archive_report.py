@@ -123,7 +123,7 @@ class ReportRequest:
             if name in columns:
                 columns[name].update(dict.fromkeys(_PLACES))
         for name, chosen in columns.items():
-            if TABLES[name].element.exclusions:
+            if any(column.name == exclusion.COLUMN for column in TABLES[name].columns):
                 chosen[exclusion.COLUMN] = None
         return {name: list(chosen) for name, chosen in columns.items()}
 

@@ -87,9 +87,11 @@ def goals(
     include = exclusion.included(include)
     needs = ("petition_id", "created_date")
     frame = as_frame(signatures, caller="goals", columns=(*needs, exclusion.COLUMN))
-    frame, note = exclusion.counted_rows(frame, include, "signature")
     rows = take(frame, {"petition_id": text, "created_date": utc}, report="goals")
     titles = _titles(petitions)
+    ids = [*dict.fromkeys([*titles, *rows["petition_id"].dropna()])]
+    counted, note = exclusion.counted_rows(frame.reset_index(drop=True), include, "signature")
+    rows = rows.loc[counted.index]
     newest = rows["created_date"].max()
     end = newest.floor("D") + pd.Timedelta(days=1) if until is None else moment(until, report="goals")
     by_petition = dict(iter(rows["created_date"].groupby(rows["petition_id"])))
@@ -97,7 +99,7 @@ def goals(
     for named, goal in goals.items():
         if not isinstance(goal, int) or isinstance(goal, bool) or goal < 1:
             raise InvalidArgument(f"goals: a goal is a whole number above 0, not {quoted(goal)}")
-        found = _found(named, [*dict.fromkeys([*titles, *by_petition])], titles)
+        found = _found(named, ids, titles)
         dates = by_petition.get(found, rows["created_date"].head(0))
         made[found] = {"title": titles.get(found), **_progress(dates, goal, end)}
     table = pd.DataFrame.from_dict(made, orient="index", columns=[*_DTYPES])
