@@ -151,6 +151,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "utc_to_local": (of.utc_to_local, {"frame": ACTS, "timezone": "UTC"}),
     "weekday_hours": (of.weekday_hours, {"frame": EVENTS}),
     "compare": (of.compare, {"frame": ACTS, "period": "7D", "until": "2026-06-01"}),
+    "changes": (of.changes, {"actions": ACTS, "period": "7D", "until": "2026-06-01"}),
+    "goals": (of.goals, {"signatures": SIGNATURES, "goals": {"p": 3}, "until": "2026-06-01"}),
     "plots.rsvps_by_campaign": (of.plots.rsvps_by_campaign, {"report": REPORT}),
     "plots.engagement": (of.plots.engagement, {"report": of.engagement(ACTS)}),
     "plots.retention": (of.plots.retention, {"report": of.retention(ACTS)}),
@@ -159,6 +161,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "plots.funnel": (of.plots.funnel, {"report": of.funnel(ACTS), "top": 2}),
     "plots.attribution": (of.plots.attribution, {"report": of.attribution(ACTS, "signed"), "top": 2}),
     "plots.compare": (of.plots.compare, {"report": of.compare(ACTS), "top": 2}),
+    "plots.goals": (of.plots.goals, {"report": of.goals(SIGNATURES, {}), "top": 2}),
     "plots.weekday_hours": (of.plots.weekday_hours, {"report": of.weekday_hours(EVENTS)}),
     "plots.event_map": (of.plots.event_map, {"events": EVENTS}),
     "plots.signature_map": (of.plots.signature_map, {"signatures": EVENTS, "decimals": 1}),
@@ -180,7 +183,8 @@ OTHERS |= {
     "sample.deliveries",
 }
 OTHERS |= {
-    f"reports.{name}" for name in ("NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Period", "function_of")
+    f"reports.{name}"
+    for name in ("NONE", "NO_DATE", "REPORTS", "STANDARD", "Analysis", "By", "Period", "function_of")
 }
 
 

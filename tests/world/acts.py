@@ -42,6 +42,7 @@ def _hosted(truth: Truth) -> list[tuple[Row, int, str]]:
     return [
         _act(event, "hosted", event, event["event_id"], person=truth.people.get(event["creator_id"], {}))
         for event in truth.tables["events"]
+        if event["creator_id"]
     ]
 
 

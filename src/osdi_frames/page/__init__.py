@@ -3,7 +3,8 @@
 The page is one HTML file. It asks nothing of any network, carries its style and its script in
 itself, and its content security policy forbids all else: it opens from a disk, an e-mail or a web server.
 
-It holds counts only: reports, and the places of events, coordinates rounded to about a kilometre; of an inspection
+It holds counts only: reports, the places of events, coordinates rounded to about a kilometre, and those of people,
+without names, rounded to about ten; of an inspection
 the names of keys, never a value, a file's name or an address. A person's name used as a source is shown:
 nothing distinguishes it from other text.
 """

@@ -102,7 +102,10 @@ def _figures(made: ReportResult) -> list[tuple[str, Section]]:
         sized = made.below is None
         size = " as large as its RSVPs" if sized else ""
         label = f"Map of the events by longitude and latitude, each place a disc{size}."
-        section = _map("event_map", "Events on the map", label, partial(plots.event_map, sized=sized), events)
+        rounded = events.round(dict.fromkeys(PLACES, _DECIMALS))
+        section = _map(
+            "event_map", "Events on the map", label, partial(plots.event_map, sized=sized), rounded
+        )
         found.append(("Events", section))
     if made.below is None and _are_placed(signatures):
         label = (
@@ -119,11 +122,10 @@ def _are_placed(rows: pd.DataFrame) -> bool:
 
 
 def _map(name: str, heading: str, label: str, plot: Callable[..., Axes], rows: pd.DataFrame) -> Section:
-    """Draw where events take place, or people are, coordinates rounded."""
-    rounded = rows.round(dict.fromkeys(PLACES, _DECIMALS))
+    """Draw where events take place, or people are."""
 
     def draw(ax: Axes) -> None:
-        plot(rounded, ax=ax)
+        plot(rows, ax=ax)
         for discs in ax.collections:
             discs.set_rasterized(len(rows) > _DISCS)
 

@@ -102,7 +102,7 @@ def of_report(declared: Report | Analysis, report: pd.DataFrame, *, rows: int = 
 
 def _newest_first(report: pd.DataFrame, shown: Sequence[Shown]) -> pd.DataFrame:
     counts = [column.name for column in shown if column.total == "sum" and column.dtype == "int64"]
-    report = report[(report[counts] != 0).any(axis=1, skipna=False)] if counts else report
+    report = report[(report[counts] != 0).fillna(True).any(axis=1)] if counts else report  # hidden ones stay
     if report.index.nlevels > 1:
         return report
     dated = report.index != NO_DATE

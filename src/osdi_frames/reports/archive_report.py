@@ -42,7 +42,11 @@ _OF_RSVPS: Final = ("event_id", "person_id", "status", "created_date")
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 #: Texts that are the same in many rows.
 _REPEATED: Final = {"attendances": {"event_id"}, ACTIONS: {"action", "subject_id", "title", "source"}}
-_PLACES: Final = ("location_latitude", "location_longitude", "location_locality")
+#: Of people no town, and what is drawn of them is rounded to ten kilometres.
+_PLACES: Final = {
+    "events": ("location_latitude", "location_longitude", "location_locality"),
+    "signatures": ("location_latitude", "location_longitude"),
+}
 
 Made: TypeAlias = tuple[Report | Analysis, pd.DataFrame]
 """A report with its frame."""
@@ -119,9 +123,9 @@ class ReportRequest:
             columns.setdefault(name, {}).update(dict.fromkeys(needed))
         if ATTENDANCES.table in columns:
             columns[ATTENDANCES.table].update(dict.fromkeys(_OF_RSVPS))
-        for name in ("events", "signatures") if self.for_page else ():
+        for name, places in _PLACES.items() if self.for_page else ():
             if name in columns:
-                columns[name].update(dict.fromkeys(_PLACES))
+                columns[name].update(dict.fromkeys(places))
         for name, chosen in columns.items():
             if any(column.name == exclusion.COLUMN for column in TABLES[name].columns):
                 chosen[exclusion.COLUMN] = None
@@ -253,11 +257,11 @@ def make_reports(
     Warn where there is nothing to report, or not everything.
     """
     filtering, states = Filtering(wanted.filters), tables.pop(SNAPSHOTS, pd.DataFrame())
-    shown = [TABLES[name].element for name in tables]
+    shown = [TABLES[name].element for name in tables if name != ACTIONS]  # these are rows of the other tables
     notes, counts, counting = filtering.lines(*shown), [], dict(tables)
     for name in tables:
         counting[name], reasons = exclusion.split(tables[name], wanted.include)
-        if name != ACTIONS:  # they are rows of the other tables
+        if name != ACTIONS:
             counts += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
     pulls = manifests(paths)
     _warn_of_nothing(paths, counting, filtering)
@@ -265,9 +269,12 @@ def make_reports(
     of_period = not {"since", "until"}.isdisjoint(filtering.asked)
     notes += filter(None, [exclusion.note(counts)])
     notes += rsvp_notes(counting, of_period=of_period, below=wanted.min_count)
-    if wanted.unfiltered:
+    if unfiltered := [name for name in wanted.unfiltered if name != ACTIONS]:
         (chosen, *_) = wanted.unfiltered.values()
-        notes.insert(1, f"not reported: {', '.join(wanted.unfiltered)} (they have no {' or '.join(chosen)})")
+        notes.insert(1, f"not reported: {', '.join(unfiltered)} (they have no {' or '.join(chosen)})")
+    marked = {name: _marked(name, tables) for name in first_acts.OF_ACTS if {name, ACTIONS} <= tables.keys()}
+    tables |= {name: frame for name, (frame, _) in marked.items()}
+    notes += [said for frame, said in marked.values() if said and frame[first_acts.IS_NEW].notna().any()]
     snapshots = pd.DataFrame()
     if len(states):
         snapshots, partial = _snapshots(states, counting["events"], pulls)
@@ -279,6 +286,10 @@ def make_reports(
         result = _suppressed(result, wanted.min_count, wanted.spelling, wanted.unpublished)
     _annotate(result, own, snapshots, filtering, counts)
     return result
+
+
+def _marked(name: str, tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, str]:
+    return first_acts.marked(tables[name], tables[ACTIONS], table=name, report="report")
 
 
 def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], filtering: Filtering) -> None:
@@ -372,7 +383,6 @@ def _made(
         frames[declared.table],
         Counting(include=wanted.include, spelling=wanted.spelling),
         titles=frames.get(declared.titled.table),
-        actions=frames.get(ACTIONS) if declared.table in first_acts.OF_ACTS else None,
     )
 
 

@@ -170,7 +170,7 @@ def compare(
 def changes(
     actions: pd.DataFrame, period: str | pd.Timedelta = "W", *, until: Any = None, include: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """Compare people and acts of a period with the one before.
+    """Compare people and acts of two periods.
 
     The periods are those of `compare`.
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.errors import MissingColumn, counted
+from osdi_frames.errors import MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.reports.acts import READER
 from osdi_frames.reports.measures import IS_NEW, converted, maybe, utc
@@ -49,10 +49,10 @@ def marked(
     is_first &= subject.fillna("").eq(rows[act.subject].astype("str").fillna(""))
     is_new = maybe(found[IS_NEW]).where(is_first, other=False)
     unknown = int(rows["person_id"][is_new.isna()].nunique())
-    said = ""
+    who, said = f"people with {table}", ""
     if unknown and not is_new.fillna(False).any():
         is_new = pd.Series(pd.NA, is_new.index, dtype="boolean")
-        said = "how many people are new is not known: nothing says when they came"
+        said = f"not known: which {who} are new"
     elif unknown:
-        said = f"new does not count {counted(unknown, 'person', 'people')} of whom it is not known"
+        said = f"not known: whether {unknown:,} {who} are new; they are not counted as new"
     return frame.assign(**{IS_NEW: is_new.array}), said

@@ -114,7 +114,7 @@ def make(
         made = _growth(report, rows, groups, pd.Timedelta(counting.pause))
     made = made if titles is None else _titled(made, titles, titled, name=report.name)
     made.attrs["note"] = "\n".join(filter(None, [note, unknown, *groups.notes]))
-    made.attrs["caveat"] = "\n".join(filter(None, [unknown, *groups.notes]))
+    made.attrs["caveat"] = "\n".join(groups.notes)
     return made
 
 

@@ -63,9 +63,9 @@ def heading(name: object) -> str:
 
 
 def labelled(report: pd.DataFrame) -> pd.DataFrame:
-    """Return a report with titles in place of ids, and months by name.
+    """Return a report with titles in place of ids.
 
-    Equal titles have their id.
+    Months have their names. Equal titles have their id.
 
     >>> ids = pd.Index(["x", "y", "z"], name="petition_id")
     >>> labelled(pd.DataFrame({"title": ["Park", "Park", None], "signatures": 1}, index=ids)).index.tolist()
@@ -82,7 +82,7 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_month(report: pd.DataFrame) -> pd.DataFrame:
-    """Name the months of a report whose rows begin with months."""
+    """Name the months of a report."""
     dates = pd.DatetimeIndex(report.index)
     if not (dates.dropna().day == 1).all():
         return report

@@ -104,6 +104,8 @@ def _query(act: Act, rank: int, tables: Mapping[Table, tuple[str, ...]]) -> str:
     if not act.own:
         joined += f" LEFT JOIN all_people AS person ON person.person_id = act.{act.person}"
     where = f"WHERE act.status = {sql_text(act.status)}" if act.status else ""
+    if act.own_id == act.subject:  # a row is what the act is about, and one only where somebody made it
+        where = f"WHERE act.{act.person} IS NOT NULL"
     return f"""SELECT act.{act.person} AS person_id, {date} AS date, {sql_text(act.action)} AS action,
         act.{act.subject} AS subject_id, act.{act.own_id} AS own_id, {rank} AS rank, {columns}
         FROM all_{act.table.name} AS act {joined} {where}"""

@@ -149,7 +149,8 @@ class Filtering:
             types: defaultdict[str, list[str]] = defaultdict(list)
             for element, column in FILTERS[name].items():
                 if element in (elements or element_types()):
-                    types[column].append(element.plural.replace("_", " "))
+                    named = element.plural or f"{element.name}s"  # acts of all kinds are no collection
+                    types[column].append(named.replace("_", " "))
             about = [f"{_enumerated(some)} by {column}" for column, some in types.items()]
             if name not in _BOUNDS:
                 about = list(chain.from_iterable(types.values()))
