@@ -43,7 +43,7 @@ def test_what_was_not_accepted_and_what_is_of_an_event_that_does_not_count_is_no
     archive = of.open([*events, *STATUSES, *of_events])
     counted = of.rsvps_by_source(archive.attendances(), actions=archive.actions())
     pd.testing.assert_frame_equal(counted, made["rsvps_by_source"])
-    included = of.rsvps_by_source(frame, include=["cancelled", "unaccepted"])
+    included = of.rsvps_by_source(archive.attendances(), include=["cancelled", "unaccepted"])
     assert included["rsvps"].tolist() == [11]
 
 
