@@ -16,6 +16,7 @@ from scipy.optimize import LinearConstraint, milp
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.reports import suppress
+from osdi_frames.reports.analyses import ANALYSES
 from tests.acts import START, Act, frame
 
 BELOW = 5
@@ -107,6 +108,10 @@ def test_no_small_count_of_a_report_on_people_can_be_solved_for(actions):
         (of.attribution(actions, "signed", touch="both"), ["first_people", "last_people"]),
         (of.compare(actions, "M", until="2026-03-01"), ["before", "now"]),
         (of.repeats(actions), ["people"]),
+        (
+            of.changes(actions, "M", until="2026-03-01").drop(["people", "new people"], errors="ignore"),
+            ["before", "now"],
+        ),
     ):
         shown = in_order(suppress(report, BELOW), report)
         for column in columns if shown is not None else ():
@@ -150,6 +155,22 @@ def test_retention_shows_no_small_cohort_and_no_share_of_few(actions):
         assert not active.between(1, BELOW - 1).any()
         assert not passive[active > 0].between(1, BELOW - 1).any()
         assert shown[later][shown["people"].isna()].isna().all()
+
+
+def test_a_report_with_hidden_counts_has_of_people_only_what_bounds_no_other_count():
+    source = [
+        [{"osdi:signature": {"identifiers": [f"platform:{number}"], "created_date": f"2026-05-{day:02}T10:00:00Z",
+          "_links": {"osdi:person": {"href": f"https://a.example/people/{person}"}}}}]
+        for number, (person, day) in enumerate([*((person, 4) for person in range(30)), (1, 12), (2, 13), (2, 14)])
+    ]  # fmt: skip
+    made = of.report(source, min_count=BELOW)
+    names = {analysis.name for analysis in ANALYSES} & {*of.report(source)}
+    assert {"changes", "engagement", "repeats"} <= names
+    assert names & {*made} == {"repeats"}
+    actions = of.open(source).actions()
+    pd.testing.assert_frame_equal(made["repeats"], suppress(of.repeats(actions), BELOW))
+    [line] = [line for line in made.notes if line.startswith("not made, as they would reveal some: ")]
+    assert "New and returning people by month" in line
 
 
 def test_hosts_are_people_and_are_not_published():

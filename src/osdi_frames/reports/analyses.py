@@ -70,8 +70,8 @@ class Analysis:
     is_over_time
         Whether its rows are in the order of time.
     is_published
-        Whether it is made where small counts are hidden. Counts by time or source are not: they bound those of the
-        other reports, so that hidden ones could be computed.
+        Whether it is made where small counts are hidden. Counts by time, source or action are not: they bound those of
+        the other reports, so that hidden ones could be computed.
     """
 
     name: str
@@ -207,7 +207,6 @@ PEOPLE: Final = (
         ),
         "funnel",
         "people",
-        is_published=True,
     ),
     Analysis(
         "attribution",
