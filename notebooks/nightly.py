@@ -1,10 +1,11 @@
-"""Pull what changed (all of it once a week, and after fewer records remained), report, export: for cron.
+"""Pull what changed (all of it once a week, and after fewer records remained), report what is new: for every night.
 
     OSDI_API_KEY=…
     10 4 * * *  /srv/osdi/.venv/bin/python /srv/osdi/nightly.py https://example.org/api/v2 /srv/osdi
 
-It ends with 0 when everything came. Else it ends with 1 and says why, the reports of the night before stay as they
-are, and the next run reads what is missing.
+That is a line for cron, which mails what is printed; nightly.timer and Dockerfile are for systemd and containers. What
+a receiver has kept in the folder `received` is reported, too. It ends with 0 when everything came. Else it ends with 1
+and says why, the report of the night before stays as it is, and the next run reads what is missing.
 """
 
 import argparse
@@ -13,26 +14,28 @@ from pathlib import Path
 
 import osdi_frames as of
 
+COLLECTIONS = ["events", "event_campaigns", "petitions", "signatures", "attendances", "people"]
+
 
 def nightly(address: str, folder: Path) -> None:
-    pulled = folder / "archive"
+    pulled, received = folder / "archive", folder / "received"
     pulls, week_ago = of.manifests(pulled), datetime.now(UTC) - timedelta(days=7)
     is_due = not any(pull.is_full and pull.complete and pull.started_at > week_ago for pull in pulls)
+    since = None if is_due or pulls[-1].fewer_records else "last"
     with of.Client(address) as client:
-        manifest = client.pull(pulled, since=None if is_due or pulls[-1].fewer_records else "last")
+        manifest = client.pull(pulled, collections=COLLECTIONS, since=since)
     if not manifest.complete:
         raise of.OsdiError(manifest.why)
-    archive = of.open(pulled)
-    events = archive.events()
-    for report in (of.rsvps_by_campaign(events, archive.campaigns()), of.rsvps_by(events, "location_region")):
-        of.write_csv(report, folder / f"rsvps_by_{report.index.name}.csv")
-    archive.export(folder / "tables", tables=["events"], overwrite=True)
+    archive = of.open([pulled, received] if received.exists() else pulled)
+    made = archive.write_report(folder / "report", formats=["csv", "parquet", "xlsx"])
+    archive.export(folder / "tables", overwrite=True)
+    print(made, *[made[name].to_string() for name in ("changes", "news") if name in made], sep="\n\n")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Pull what changed, report and export.")
     parser.add_argument("address", help="the service, as https://example.org/api/v2")
-    parser.add_argument("folder", help="where archive, reports and tables are kept", type=Path)
+    parser.add_argument("folder", help="where archive, report and tables are kept", type=Path)
     try:
         nightly(**vars(parser.parse_args()))
     except (of.OsdiError, OSError) as error:
