@@ -23,7 +23,7 @@ from osdi_frames.reports.analyses import ACTIONS, Analysis
 from osdi_frames.reports.declared import ATTENDANCES, GROWTH
 from osdi_frames.reports.groups import Spelling, checked_spelling
 from osdi_frames.reports.making import Counting, make
-from osdi_frames.reports.measures import are_attendances, headline_figures, hidden_figures, rsvp_notes
+from osdi_frames.reports.measures import IS_NEW, are_attendances, headline_figures, hidden_figures, rsvp_notes
 from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
 from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
@@ -274,7 +274,7 @@ def make_reports(
         notes.insert(1, f"not reported: {', '.join(unfiltered)} (they have no {' or '.join(chosen)})")
     marked = {name: _marked(name, tables) for name in first_acts.OF_ACTS if {name, ACTIONS} <= tables.keys()}
     tables |= {name: frame for name, (frame, _) in marked.items()}
-    notes += [said for frame, said in marked.values() if said and frame[first_acts.IS_NEW].notna().any()]
+    notes += [said for frame, said in marked.values() if said and frame[IS_NEW].notna().any()]
     snapshots = pd.DataFrame()
     if len(states):
         snapshots, partial = _snapshots(states, counting["events"], pulls)

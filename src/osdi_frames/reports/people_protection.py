@@ -49,7 +49,10 @@ def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
 
 def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide acts, of which sums are known, and people apart: how few came back is hidden, too."""
+    """Hide acts, whose sums are known, and people apart.
+
+    How few came back is hidden, too.
+    """
     counts = [_counts(report[name]) for name in ("before", "now")]
     is_people = np.isin(report.index, ["people", "new people"])
     acts = _rows([np.where(is_people, 0, numbers) for numbers in counts], below)

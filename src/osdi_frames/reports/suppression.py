@@ -127,7 +127,7 @@ def suppress_together(
 
 
 def _of_people(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide small counts of a report on people; others have none."""
+    """Hide small counts of a report on people."""
     hide = protector_of(report)
     return report if hide is None else hide(report, below)
 
