@@ -190,7 +190,7 @@ class Policy:
     def handle(self, problem: Problem, count: int = 1) -> None:
         """Stop at an error, or count it.
 
-        `count` is how often it was met.
+        `count` is how often it occurs.
         """
         if problem.problem is ProblemKind.UNKNOWN_PREFIX:
             self.unknown_prefix = self.unknown_prefix or problem

@@ -90,13 +90,13 @@ class Inspector(Observer):
         """Note what was read of a group."""
         self.documents += result.documents
         self.elements.update(result.elements)
-        for met in result.keys:
-            self._add(Problem.at(met.place, met.finding), met.finding.key, met.count)
-        for met in result.findings:
-            place, what, element = met.place, met.finding, met.element
+        for found in result.keys:
+            self._add(Problem.at(found.place, found.finding), found.finding.key, found.count)
+        for found in result.findings:
+            place, what, element = found.place, found.finding, found.element
             key = safe_key(element.relative(what.key) if element else POSITION.sub("[]", what.key))
-            self._add(Problem.at(place, replace(what, key=key) if element else what), key, met.count)
-            Observer.handle(self, Problem.at(place, what), met.count)
+            self._add(Problem.at(place, replace(what, key=key) if element else what), key, found.count)
+            Observer.handle(self, Problem.at(place, what), found.count)
         for select, rows in result.rows:
             if select.table.element.month and not select.table.rows:
                 self._see_dates(select.table.element, rows)

@@ -52,10 +52,11 @@ _GROUP = 16 << 20  # bytes of documents that are read together
 
 
 @dataclass(slots=True)
-class Met:
-    """What was met in a document, or in several: then where it was first."""
+class Occurrences:
+    """How often a finding occurs in the documents of a group."""
 
     place: Place
+    """Where it occurs first."""
     finding: Finding
     element: Element | None = None
     """The element that holds it, if one does."""
@@ -73,9 +74,9 @@ class GroupResult:
     elements: Mapping[str, int] = field(default_factory=dict)
     """How often each type was received."""
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
-    findings: list[Met] = field(default_factory=list)
+    findings: list[Occurrences] = field(default_factory=list)
     """What no table takes; once for all that are alike and in no element, as each line of a file can hold one."""
-    keys: list[Met] = field(default_factory=list)
+    keys: list[Occurrences] = field(default_factory=list)
     """The keys that no table reads or that occur twice, once each; in an inspection."""
 
 
@@ -106,9 +107,9 @@ class Observer:
 
     def see(self, result: GroupResult) -> None:
         """Note the problems of a group, and its elements."""
-        for met in result.findings:
-            self.handle(Problem.at(met.place, met.finding), met.count)
-            self.others |= _called(met.finding)
+        for found in result.findings:
+            self.handle(Problem.at(found.place, found.finding), found.count)
+            self.others |= _called(found.finding)
         self.elements.update(result.elements)
 
     def quarantined(self) -> Iterator[tuple[str, int]]:
@@ -255,7 +256,7 @@ class _Group:
     """The documents that no query parses: all of their elements are mended."""
     mended: set[int] = field(default_factory=set)
     """The elements of others that are mended; _EVERY stands for all of a document."""
-    alike: dict[tuple[str, ...], Met] = field(default_factory=dict)
+    alike: dict[tuple[str, ...], Occurrences] = field(default_factory=dict)
     """The findings that are in no element."""
 
     def read(self) -> GroupResult:
@@ -442,7 +443,9 @@ class _Group:
         found = count_keys(self.engine, self.plan, forms)
         first = only(places, {number for number, *_ in found}).to_pylist()
         place = {document["number"]: _place(document) for document in first}
-        self.result.keys.extend(Met(place[number], finding, count=times) for number, finding, times in found)
+        self.result.keys.extend(
+            Occurrences(place[number], finding, count=times) for number, finding, times in found
+        )
 
     def _read_mended(self, schema: pa.Schema) -> None:
         """Mend what is suspect, and read it."""
@@ -483,7 +486,7 @@ class _Group:
                 of_query = candidate[ELEMENT] + part.position
                 if part.type in self.plan.shapes and (is_all or of_query in self.mended):
                     form, text, findings = mend(part, self.plan)
-                    self.result.findings.extend(Met(place, finding, part) for finding in findings)
+                    self.result.findings.extend(Occurrences(place, finding, part) for finding in findings)
                     mended = {
                         "document": text,
                         "source_line": place.source_line,
@@ -499,7 +502,7 @@ class _Group:
         if same in self.alike:
             self.alike[same].count += finding.count
         else:
-            self.alike[same] = Met(place, finding, count=finding.count)
+            self.alike[same] = Occurrences(place, finding, count=finding.count)
             self.result.findings.append(self.alike[same])
 
 
