@@ -193,6 +193,7 @@ NOTHING = {
     "an item": (ITEM, "items", "warning"),
     "a message": (MESSAGE, "messages", "warning"),
     "a list of messages": ([MESSAGE, MESSAGE], "messages", "warning"),
+    "a list of messages in a list": ([[MESSAGE]], "messages", "warning"),
     "an item in an envelope": (FETCHED | {"body": ITEM}, "items", "warning"),
     "a page of items": ({"_embedded": {"osdi:items": [ITEM]}}, "osdi:items", "info"),
     "a page of items without a prefix": ({"_embedded": {"items": [ITEM]}}, "items", "info"),
@@ -224,6 +225,15 @@ def test_what_no_table_takes_is_named_where_nothing_else_is_found(name, tmp_path
         found = of.check(source)
         assert severity in found["severity"].tolist()
         assert "error" not in found["severity"].tolist()
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_no_table_takes_is_listed_next_to_a_delivery(name, tmp_path):
+    document, _, _ = NOTHING[name]
+    path = tmp_path / "a.ndjson"
+    path.write_text(f"{json.dumps([ELEMENT])}\n{json.dumps(document)}\n")
+    alone, found = (of.check(source)[["severity", "problem", "detail"]] for source in ([document], path))
+    assert set(alone.itertuples(index=False)) <= set(found.itertuples(index=False))
 
 
 def test_what_no_table_takes_is_named_wherever_it_stands(tmp_path):

@@ -330,10 +330,10 @@ class _Group:
             parsed = self._parsed(form, documents.filter(pa.array(fits, pa.bool_())))
         except refused():
             parsed = self._parsed(form, documents.slice(0, 0))
-        refused_ones = only(documents, parsed.documents["number"].to_numpy(), invert=True)[
-            "number"
-        ].to_pylist()
-        self.mended.update(number << POSITIONS | _EVERY for number in refused_ones)
+        others = only(documents, parsed.documents["number"].to_numpy(), invert=True)
+        self.mended.update(number << POSITIONS | _EVERY for number in others["number"].to_pylist())
+        if form.kind == "delivery" and len(others):
+            self.unparsable.update(self._not_wrapped(form, others))
         return parsed
 
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
@@ -362,14 +362,18 @@ class _Group:
                 self.unparsable.update(self._spelled_otherwise(form, chosen, text))
                 held = [found for found in (_occurring(one, text) for one in held) if found.types]
             if not held and form.kind == "delivery":
-                for keys, owners, _ in self._asked(database.entry_keys_query(form), chosen):
-                    self.unparsable.update(() if is_wrapper(keys) else owners)
+                self.unparsable.update(self._not_wrapped(form, chosen))
             for narrower in held:  # several forms are one where only some of their types are read
                 parts[narrower].append(chosen)
         return [
             (form, pa.concat_tables(some).sort_by("number") if len(some) > 1 else some[0])
             for form, some in parts.items()
         ]
+
+    def _not_wrapped(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
+        """Yield the deliveries with an entry that is no wrapper."""
+        for keys, numbers, _ in self._asked(database.entry_keys_query(form), deliveries):
+            yield from () if is_wrapper(keys) else numbers
 
     def _spelled_otherwise(self, form: Form, deliveries: pa.Table, text: bytes) -> Iterator[int]:
         """Yield the deliveries that have a type under another key than queries read."""
