@@ -465,6 +465,16 @@ def test_of_a_broken_tar_the_members_before_the_break_are_read(tmp_path: Path) -
     assert "unreadable file" in [row[3] for row in listed(path)]
 
 
+@pytest.mark.parametrize("size", [2048, 4000, 10_000])
+def test_of_a_tar_whose_compression_breaks_off_the_members_before_are_read(size: int, tmp_path: Path) -> None:
+    whole = tarred({"a.json": compact(GOOD), "b.json": compact(event())})
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(gzip.compress(whole[:size])[:-8])  # without the checksum and the length
+    rows, _ = skipped(path, "events")
+    assert [row["source_file"] for row in rows] == [f"{path}!a.json", f"{path}!b.json"]
+    assert [row[:4] for row in listed(path)] == [(str(path), None, "error", "unreadable file")]
+
+
 def test_a_dangling_link_is_a_problem_with_its_name(tmp_path: Path) -> None:
     link = tmp_path / "a.json"
     link.symlink_to(tmp_path / "gone.json")

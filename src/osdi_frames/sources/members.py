@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import IO, Any, BinaryIO, Self, TypeAlias, cast
 
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
@@ -196,7 +197,8 @@ def _tar_members(
     stretch reading goes on with the next valid header. Content is to be read before the next member.
     """
     options: Any = {"ignore_zeros": True, "damaged": damaged}
-    tar: Any = _Tar.open(fileobj=reader, mode="r|", **options)
+    available: Any = SimpleNamespace(read=reader.read1)  # `read` loses what precedes a break in a block
+    tar: Any = _Tar.open(fileobj=available, mode="r|", **options)
     with tar as archive:
         while info := archive.next():
             archive.members.clear()  # tarfile keeps them to look names up
