@@ -666,6 +666,7 @@ SIGNATURE = '{"osdi:signature": {"identifiers": ["platform:good"]}}'
         (f'{{{STAMP}, {STAMP}, "body": {EVENT}}}', "fetched_at"),
         (f'{{{STAMP}, "url": "a", "url": "b", "body": {EVENT}}}', "url"),
         (f'{{"body": [{SIGNATURE}], "body": 7}}', "body"),
+        (f'{{{STAMP}, "body": [], {STAMP}}}', "fetched_at"),
         (f'{{"total_pages": 1, "total_pages": 2, {EVENTS}}}', "total_pages"),
         (f'{{{EVENTS}, "_embedded": {{}}}}', "_embedded"),
         (f'{{{STAMP}, "body": {{"page": 1, "page": 1, {EVENTS}}}}}', "body.page"),

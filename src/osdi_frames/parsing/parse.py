@@ -360,7 +360,9 @@ class _Group:
             if form.kind == "delivery":
                 text = database.text_of(chosen["document"])
                 self.unparsable.update(self._spelled_otherwise(form, chosen, text))
-                held = [found for found in (_occurring(one, text) for one in held) if found.types]
+                occurring = [found for found in (_occurring(one, text) for one in held) if found.types]
+                # The keys of an envelope without elements are listed, too.
+                held = occurring or (held if self.plan.inspects else [])
             if not held and form.kind == "delivery":
                 self.unparsable.update(self._not_wrapped(form, chosen))
             for narrower in held:  # several forms are one where only some of their types are read
