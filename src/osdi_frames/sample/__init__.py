@@ -8,7 +8,7 @@ life. How it is distributed:
   follow a power law (Pareto, exponent 1.1) and come in evenly until an event was last modified. One event in
   six has a capacity, and comes near it. Three events in four are in a campaign, which draws more people; few
   campaigns have most events, and each fades after its launch (to 1/e in two months). One in ten is virtual,
-  one title in eleven is a hostile label.
+  one title in eleven is a hostile label. Attendees of events of the last year are checked in, some do not come.
 * Pulls: with embedded people in June 2018, and in each of the last five weeks, each with the events and RSVPs
   of its day; the last has the newest state of every event.
 * Signatures: more and more over five years; a petition's share fades with time (to 1/e in three months).
