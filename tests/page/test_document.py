@@ -176,17 +176,19 @@ def test_its_headline_figures_are_those_of_the_frames(sample, frames):
     events, signatures = frames["events"], frames["signatures"]
     events = events[(events["status"] != "cancelled") & ~events["hidden"].fillna(value=False)]
     signatures = signatures[signatures["created_date"].notna()]  # "send test" sends none
+    attendances = frames["attendances"][frames["attendances"]["event_id"].isin(events["event_id"])]
     shown = re.findall(r'<dd class="figure">([^<]*)', sample)
-    assert shown[:4] == [
+    assert shown[:5] == [
         f"{figure:,}"
         for figure in (
             len(events),
             events["total_accepted"].sum(),
+            (attendances["status"] == "attended").sum(),
             len(signatures),
             signatures["person_id"].nunique(),
         )
     ]
-    assert shown[4] == f"{events['start_date'].min().year}–{events['start_date'].max().year}"
+    assert shown[5] == f"{events['start_date'].min().year}–{events['start_date'].max().year}"
 
 
 def test_it_reports_what_was_collapsed(data, sample, frames):
