@@ -1,10 +1,9 @@
 """Twelve questions of campaign staff, each answered by three lines of code at most.
 
-Each takes what an analyst has at hand: the archive, and its frames.
+Each takes what an analyst has at hand: the archive, and its frames. Notebooks answer them with the same lines.
 """
 
 import duckdb
-import pandas as pd
 import polars as pl
 
 import osdi_frames as of
@@ -18,17 +17,18 @@ def rsvps_by_postal_code(attendances):
     return of.attendances_by(attendances, "location_postal_code")
 
 
-def week_over_week_by_source(signatures, until):
-    return of.compare(signatures, "7D", until=until)
+def week_over_week_by_source(signatures):
+    return of.compare(signatures, "7D")
 
 
 def conversion_by_referrer(actions):
     return of.funnel(actions, ("signed", "rsvped"), within="365D", by="referrer")
 
 
-def no_shows(attendances, events, today):
-    past = events.loc[events.start_date < today, "event_id"]
-    return attendances[attendances.event_id.isin(past) & attendances.status.eq("accepted")]
+def no_shows(attendances):
+    counted = attendances[attendances.excluded.isna()]
+    checked = counted[counted.event_id.isin(counted.event_id[counted.status == "attended"])]
+    return checked[checked.status == "accepted"]
 
 
 def people_who_attended_more_than_once(actions):
@@ -38,7 +38,7 @@ def people_who_attended_more_than_once(actions):
 def days_from_signing_to_rsvp(actions):
     counted = actions[actions.excluded.isna()]
     first = counted.pivot_table(index="person_id", columns="action", values="date", aggfunc="min")
-    return (first.rsvped - first.signed).dt.days.describe()
+    return (first.rsvped - first.signed)[first.signed <= first.rsvped].dt.days
 
 
 def hours_of_the_week(signatures):
@@ -51,15 +51,15 @@ def map_of_signatures(signatures):
 
 def rsvps_and_signatures_by_region(events, signatures):
     rsvps, signed = of.rsvps_by_region(events), of.signatures_by_region(signatures)
-    return rsvps[["events", "rsvps"]].join(signed[["signatures", "people"]], how="outer").fillna(0)
+    both = rsvps[["events", "rsvps"]].join(signed[["signatures", "people"]], how="outer")
+    return both.fillna(0).astype(int)
 
 
-def two_campaigns_side_by_side(archive, campaigns):
-    made = {campaign: archive.where(campaign=campaign).events() for campaign in campaigns}
-    return pd.concat({name: of.rsvps_by_month(events)["rsvps"] for name, events in made.items()}, axis=1)
+def two_campaigns_side_by_side(events, campaigns, chosen):
+    return of.rsvps_by_campaign(events, campaigns).loc[chosen].set_index("title").T
 
 
 def in_excel_polars_and_duckdb(archive, report, path):
     of.write_excel(report, path)
-    frame = pl.from_arrow(archive.scan("signatures"))
-    return frame, duckdb.from_arrow(archive.scan("actions")).aggregate("action, count(*) AS acts")
+    frame = pl.from_arrow(archive.scan("actions"))
+    return duckdb.from_arrow(frame).aggregate("action, count(*) AS acts")
