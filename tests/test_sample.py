@@ -23,6 +23,7 @@ from osdi_frames.errors import DestinationExists
 from osdi_frames.sample import World, pulls, times
 from osdi_frames.sample.deliveries import Delivery
 from osdi_frames.sample.deployment import href_of
+from osdi_frames.sample.people import make_attendances
 from tests import commands
 from tests.fuzz.oracle import documents_at
 from tests.reference import elements_of
@@ -110,6 +111,20 @@ def test_limited_events_are_at_least_half_full_at_the_end() -> None:
     limited = [event for event in World(event_count=135).events if "capacity" in event]
     assert len(limited) > 15
     assert all(event["total_accepted"] >= event["capacity"] // 2 for event in limited)
+
+
+def test_most_attendees_of_events_of_the_last_year_are_checked_in_at_the_start_and_no_others() -> None:
+    world = World(event_count=135)
+    rsvps, came = 0, 0
+    for event in world.events:
+        attendances = list(make_attendances(world, event))
+        checked_in = [each for each in attendances if each["status"] == "attended"]
+        assert {each["modified_date"] for each in checked_in} <= {event.get("start_date")}
+        if "2025-08-01" <= event.get("start_date", "") < "2026-08-01" and event["status"] != "cancelled":
+            rsvps, came = rsvps + len(attendances), came + len(checked_in)
+        else:
+            assert not checked_in
+    assert 0.6 < came / rsvps < 0.8
 
 
 def test_campaigns_are_of_several_events_within_some_years() -> None:

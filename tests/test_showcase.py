@@ -201,6 +201,9 @@ ODD: dict[str, Callable[[Archive], object]] = {
     "an event that grew between pulls": grew,
     "two campaigns of one title": lambda a: max(Counter(c["title"] for c in a.campaigns).values()) > 1,
     "a person who attends two events": lambda a: max(count_of(a.attendances, "osdi:person").values()) > 1,
+    "a person who came, and one who did not": lambda a: (
+        {each["status"] for each in a.attendances} == {"accepted", "attended"}
+    ),
     "referrer data without prefix": lambda a: any(s.get("referrer_data") for s in a.signatures),
     **{
         f"{what} of {name}": lambda a, name=name, odd=odd: any(map(odd, a.entries(name)))  # type: ignore[misc]
