@@ -6,75 +6,36 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames.plots import categories, colors, pairs
-from osdi_frames.plots.refusal import checked_columns, checked_top
+from osdi_frames.plots.refusal import plot_of
 from osdi_frames.reports.titles import labelled
 
 
+@plot_of("frame", ("before", "now", "change"))
 def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw what moved most, before and now.
 
-    Takes the report of the same name, ``of.plots.compare(of.compare(signatures))``. Each value has a bar for the period
-    before, an outline, and one for the last below it, with the change.
-
-    Parameters
-    ----------
-    report
-        the report of the same name
-    ax
-        the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
-    top
-        how many values; all others are one, ``(other: 980)``, so that what is drawn sums to the total
-
-    Returns
-    -------
-    Axes
-        the axes; nothing is shown or saved
-
-    Raises
-    ------
-    InvalidArgument
-        the frame is no such report, the message says what to call; or `top` is no count
+    Each value has a bar for the period before, an outline, and one for the last below it, with the change.
     """
-    report = checked_columns(report, "compare", "frame", ("before", "now", "change"))
-    counts = pairs.counts_of(report[["before", "now"]], checked_top(top))
+    counts = pairs.counts_of(report[["before", "now"]], top)
     texts = [_texts(*row) for row in counts.astype(object).to_numpy()]
     styles = [colors.SEATS, colors.bar("value")]
     return pairs.draw(counts, ax=ax, title="What changed", unit="counted", texts=texts, styles=styles)
 
 
+@plot_of("signatures, goals", ("signatures", "goal", "share"))
 def goals(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw how far petitions are from their goals.
 
-    Takes the report of the same name, ``of.plots.goals(of.goals(signatures, {"5f7…": 5000}, petitions))``. Below the
-    bar of each petition a thin one goes as far as its goal, filled as far as that is reached.
-
-    Parameters
-    ----------
-    report
-        the report of the same name; a column `title` is shown in place of ids
-    ax
-        the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
-    top
-        how many petitions; all others are one bar, ``(other: 3)``
-
-    Returns
-    -------
-    Axes
-        the axes; nothing is shown or saved
-
-    Raises
-    ------
-    InvalidArgument
-        the frame is no such report, the message says what to call; or `top` is no count
+    Below the bar of each petition a thin one goes as far as its goal, filled as far as that is reached. A column
+    `title` is shown in place of ids.
     """
-    columns = ("signatures", "goal", "share")
-    report = labelled(checked_columns(report, "goals", "signatures, goals", columns))
+    report = labelled(report)
     counts = categories.counts_of(report["signatures"])
     counts = counts.assign(
         capacity=report["goal"].astype("float64"), taken=report[["signatures", "goal"]].min(axis=1)
     )
     return categories.draw(
-        counts, ax=ax, top=checked_top(top), title="Goals", unit="signatures", thin="goal", keeps_order=True
+        counts, ax=ax, top=top, title="Goals", unit="signatures", thin="goal", keeps_order=True
     )
 
 

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from osdi_frames.plots import axes, bars, categories, colors, pairs
 from osdi_frames.plots.labels import labels, name_of
-from osdi_frames.plots.refusal import checked_columns, checked_top
+from osdi_frames.plots.refusal import plot_of
 from osdi_frames.reports.measures import show
 
 _SLOT = 0.3  # inches of height for each bar of an own figure
@@ -42,34 +42,15 @@ class _Step:
         return max(self.people, self.interval[1] if self.interval else 0)
 
 
+@plot_of("actions", ("people", *_SHARES))
 def funnel(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw how many people reach each step.
 
-    Takes the report of the same name, ``of.plots.funnel(of.funnel(actions))``. At a bar are its people, their share of
-    the first step, and of the step before. The thin line is the 95% interval of the first share. With `by` there is a
-    funnel for each value, most people on top, of which eight are shown at most.
-
-    Parameters
-    ----------
-    report
-        the report of the same name
-    ax
-        the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
-    top
-        how many values of `by`; all others are one funnel, ``(other: 12)``, so that what is drawn sums to the total
-
-    Returns
-    -------
-    Axes
-        the axes; nothing is shown or saved
-
-    Raises
-    ------
-    InvalidArgument
-        the frame is no such report, the message says what to call; or `top` is no count
+    At a bar are its people, their share of the first step, and of the step before. The thin line is the 95% interval
+    of the first share. With `by` there is a funnel for each value, most people on top, of which eight are shown at
+    most.
     """
-    report = checked_columns(report, "funnel", "actions", ("people", *_SHARES))
-    funnels = [*_funnels(report, min(checked_top(top), _MOST))]
+    funnels = [*_funnels(report, min(top, _MOST))]
     count = sum(bool(heading) + len(steps) for heading, steps in funnels)
     ax = axes.prepared(ax, "Funnel", height=_ROOM + _SLOT * max(count, 2), is_empty=not count)
     if not count:
@@ -135,45 +116,20 @@ def _steps(rows: pd.DataFrame, names: pd.Index, kind: colors.SeriesKind) -> list
     return found
 
 
+@plot_of("actions", ("people", "share"), _TOUCHED)
 def attribution(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw the people who acted by what brought them.
 
-    Takes the report of the same name, ``of.plots.attribution(of.attribution(actions, touch="both"))``: each value has
-    a bar for its first touches, and one below for its last. A report of one touch has one bar a value.
-
-    Parameters
-    ----------
-    report
-        the report of the same name
-    ax
-        the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
-    top
-        how many values; all others are one, ``(other: 980)``, so that what is drawn sums to the total
-
-    Returns
-    -------
-    Axes
-        the axes; nothing is shown or saved
-
-    Raises
-    ------
-    InvalidArgument
-        the frame is no such report, the message says what to call; or `top` is no count
+    A report of both touches has a bar for the first touches of each value, and one below for its last.
     """
-    checked_top(top)
     title = "People by what brought them"
-    if isinstance(report, pd.DataFrame) and "people" in report.columns:
-        report = checked_columns(report, "attribution", "actions", ("people", "share"))
+    if "people" in report.columns:
         counts = categories.counts_of(report["people"])
         return categories.draw(counts, ax=ax, top=top, title=title, unit="people")
-    report = checked_columns(report, "attribution", "actions, touch='both'", _TOUCHED)
     counts = pairs.counts_of(report[[*_TOUCHED]].set_axis(["first touch", "last touch"], axis="columns"), top)
     totals = [max(int(counts[name].sum()), 1) for name in counts]
     texts = [
-        [
-            "hidden" if pd.isna(count) else f"{count:,} · {count / total:.1%}"
-            for count, total in zip(row, totals, strict=True)
-        ]
+        [_with_share(count, total) for count, total in zip(row, totals, strict=True)]
         for row in counts.astype(object).itertuples(index=False)
     ]
     styles = [colors.bar("value", number) for number in range(2)]

@@ -9,36 +9,13 @@ from pandas.api.types import is_numeric_dtype
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.plots import categories, over_time
-from osdi_frames.plots.refusal import MEASURES, checked_frame, checked_top, not_a_report
+from osdi_frames.plots.refusal import MEASURES, checked_frame, checked_top, documentation, not_a_report
 from osdi_frames.reports import Report
 from osdi_frames.reports.groups import PERIOD_NAMES, time_levels
 from osdi_frames.reports.titles import labelled, words
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.schema import Table
 
-_DOCUMENTATION = """Draw {what}.
-
-Takes the report of the same name, ``of.plots.{name}(of.{name}({table}{more}))``. {text}
-
-Parameters
-----------
-report
-    the report of the same name; its index may be renamed, and a column `title` is shown in place of ids
-ax
-    the axes to draw on; those of a new pyplot figure if not given, which a notebook shows by itself
-top
-    how many values; all others are one, ``(other: 980)``, so that what is drawn sums to the total
-
-Returns
--------
-Axes
-    the axes; nothing is shown or saved
-
-Raises
-------
-InvalidArgument
-    the frame is no such report, the message says what to call; or `top` is no count
-"""
 _TEXTS = {
     "groups": "Values are bars, most on top; with several keys a label joins their values: ``CA · True``. Below a bar "
     "are the seats of the events that have a capacity, where the report has them, filled as far as they are taken, or "
@@ -88,13 +65,9 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
 
     plot.__name__ = plot.__qualname__ = declared.name
     plot.__module__ = __package__
-    plot.__doc__ = _DOCUMENTATION.format(
-        what=f"the {declared.heading[:1].lower()}{declared.heading[1:]}".replace("rSVPs", "RSVPs"),
-        name=declared.name,
-        table=declared.table,
-        more=", by" if declared.by is None and declared.kind == "groups" else "",
-        text=_TEXTS[declared.kind],
-    )
+    heading = f"{declared.heading[:1].lower()}{declared.heading[1:]}".replace("rSVPs", "RSVPs")
+    text = f"{_TEXTS[declared.kind]} Its index may be renamed, and a column `title` is shown in place of ids."
+    plot.__doc__ = documentation(declared.name, _arguments(declared), first=f"Draw the {heading}.", text=text)
     return plot
 
 
