@@ -219,7 +219,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(opened, sample):
             seen.add(it.page.evaluate("document.activeElement.textContent.trim().slice(0, 12)"))
             assert it.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
             it.page.keyboard.press("Tab")
-        assert {"Copy table", "Figure", "Change share"} <= seen
+        assert {"Copy table", "Figure", "Change in %"} <= seen
 
 
 def test_it_prints_ten_rows_of_a_table_the_others_as_one_and_no_button(opened, sample, reported):

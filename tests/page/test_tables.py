@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import osdi_frames as of
 from osdi_frames.page import tables
 from osdi_frames.page.tables import Cell
-from osdi_frames.reports import REPORTS
+from osdi_frames.reports import STANDARD
 
-DECLARED = {report.name: report for report in REPORTS}
+DECLARED = {report.name: report for report in STANDARD}
 COUNTS = st.lists(st.integers(0, 1000), min_size=1, max_size=30)
 
 
@@ -133,3 +133,22 @@ def test_periods_far_outside_sort_to_their_ends():
         "after 2026-05",
         "(no date)",
     ]
+
+
+def test_what_did_not_change_is_plus_or_minus_nothing_and_acts_are_written_as_words():
+    acts = pd.DataFrame(
+        {
+            "person_id": ["ann", "bob", "bob"],
+            "date": pd.to_datetime(["2026-04-28", "2026-05-05", "2026-05-12"], utc=True),
+            "action": "rsvped",
+            "source": ["email", "email", "rsvped"],
+            "title": "Park",
+            "number": 1,
+        }
+    )
+    by_title = of.compare(acts, "W", by=["action", "title"])
+    table = tables.of_report(DECLARED["changes_by_title"], by_title)
+    assert [column.heading for column in table.columns][2:] == ["Before", "Now", "Change", "Change in %"]
+    assert [cell.text for cell in table.rows[0]] == ["RSVPed", "Park", "1", "1", "±0", "±0.0%"]
+    by_source = tables.of_report(DECLARED["changes_by_source"], of.compare(acts, "W", until="2026-05-18"))
+    assert {row[0].text for row in by_source.rows} == {"email", "rsvped"}

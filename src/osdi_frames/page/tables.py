@@ -26,6 +26,10 @@ PRINTED: Final = 10
 MOVERS: Final = 5
 """Rows with the largest gains, and with the largest losses, that a table of changes shows."""
 
+#: Keys that are names of acts, and how these are written.
+_OF_ACTS: Final = ("action", "figure", "step")
+_ACTS: Final = {"rsvped": "RSVPed"}
+
 _LONGEST: Final = 300  # characters of a label; a title of thousands would fill the page
 
 CellKind: TypeAlias = Literal["month", "number", "share", "time", "text"]
@@ -85,6 +89,8 @@ def of_report(declared: Report | Analysis, report: pd.DataFrame, *, rows: int = 
     what changed the largest gains are first, and then the largest losses.
     """
     report = labelled(report)
+    for level in set(_OF_ACTS).intersection(report.index.names):
+        report = report.rename(index=_ACTS, level=level)
     shown = declared.shown(report)
     if declared.is_over_time:
         report = _newest_first(report, shown)

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 
 from osdi_frames.plots import categories, colors, pairs
 from osdi_frames.plots.refusal import plot_of
+from osdi_frames.reports.measures import show
 from osdi_frames.reports.titles import labelled
 
 
@@ -42,12 +43,10 @@ def goals(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axe
 def _texts(before: int, now: int) -> list[str]:
     """Return what stands at both bars.
 
-    >>> _texts(8, 12), _texts(0, 3)
-    (['8', '12 · +4 (+50.0%)'], ['0', '3 · +3'])
+    >>> _texts(8, 12), _texts(0, 3), _texts(4, 4)
+    (['8', '12 · +4 (+50.0%)'], ['0', '3 · +3'], ['4', '4 · ±0'])
     """
     if pd.isna(before) or pd.isna(now):
         return ["hidden", "hidden"]
-    if before == now:
-        return [f"{before:,}", f"{now:,} · ±0"]
-    share = f" ({(now - before) / before:+,.1%})" if before else ""
-    return [f"{before:,}", f"{now:,} · {now - before:+,}{share}"]
+    share = f" ({show((now - before) / before, 'change share')})" if before and before != now else ""
+    return [f"{before:,}", f"{now:,} · {show(now - before, 'change')}{share}"]

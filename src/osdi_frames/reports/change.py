@@ -268,7 +268,9 @@ def news(
             both.loc[both["date"] >= periods.bounds[1], ["title", "news", "date"]].assign(kind=name[:-1])
         )
     made = pd.concat(found).sort_values(["date", "title"], ascending=[False, True], kind="stable")
-    return periods.noted(noted(made.set_index("title")[["kind", "news", "date"]], []))
+    made = noted(made.set_index("title")[["kind", "news", "date"]], [])
+    made.attrs["period"] = f"since {show_key(periods.bounds[1])}"
+    return made
 
 
 def _changed(counts: pd.DataFrame) -> pd.DataFrame:

@@ -194,10 +194,13 @@ def show(value: Any, unit: Unit) -> str:
 
     >>> show(1234, "number"), show(0.125, "share"), show(pd.Timestamp("2026-05-01 18:00"), "time"), show(pd.NA, "share")
     ('1,234', '12.5%', '2026-05-01', '–')
+    >>> show(7, "change"), show(0, "change"), show(0.0, "change share")
+    ('+7', '±0', '±0.0%')
     """
     if pd.isna(value):
         return "–"
-    return f"{value:{_FORMATS[unit]}}"
+    text = f"{value:{_FORMATS[unit]}}"
+    return text.replace("+", "±") if "change" in unit and value == 0 else text
 
 
 def show_key(value: Any) -> str:

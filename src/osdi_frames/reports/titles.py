@@ -40,6 +40,15 @@ _WORDS: Final = {
     "location_country": "country",
     "location_region": "region",
     "sponsor_title": "sponsor",
+    "change_share": "change in %",
+    "of_first": "of the first step",
+    "of_previous": "of the step before",
+    "low": "at least (95%)",
+    "high": "at most (95%)",
+    "first_people": "people by first touch",
+    "first_share": "share",
+    "last_people": "people by last touch",
+    "last_share": "share",
 }
 
 
