@@ -17,7 +17,7 @@ def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> A
 
     Each value has a bar for the period before, an outline, and one for the last below it, with the change.
     """
-    counts = pairs.counts_of(report[["before", "now"]], top)
+    counts = pairs.with_others(report[["before", "now"]], top)
     texts = [_texts(*row) for row in counts.astype(object).to_numpy()]
     styles = [colors.SEATS, colors.bar("value")]
     return pairs.draw(counts, ax=ax, title="What changed", unit="counted", texts=texts, styles=styles)

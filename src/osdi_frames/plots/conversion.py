@@ -20,7 +20,7 @@ _SLOT = 0.3  # inches of height for each bar of an own figure
 _ROOM = 1.5  # inches for title and axis
 _MOST = 8  # funnels that can be overlooked; the others are one
 _SHARES: Final = ("of_first", "of_previous", "low", "high")
-_TOUCHED: Final = ("first_people", "last_people")
+_TOUCHED: Final = ("first_people", "first_share", "last_people", "last_share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,21 +120,22 @@ def _steps(rows: pd.DataFrame, names: pd.Index, kind: colors.SeriesKind) -> list
 def attribution(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw the people who acted by what brought them.
 
-    A report of both touches has a bar for the first touches of each value, and one below for its last.
+    A report of both touches has a bar for the first touches of each value, and one below for its last. Their shares
+    are those of the report, also where that is cut.
     """
     title = "People by what brought them"
     if "people" in report.columns:
         counts = categories.counts_of(report["people"])
         return categories.draw(counts, ax=ax, top=top, title=title, unit="people")
-    counts = pairs.counts_of(report[[*_TOUCHED]].set_axis(["first touch", "last touch"], axis="columns"), top)
-    totals = [max(int(counts[name].sum()), 1) for name in counts]
+    drawn = pairs.with_others(report[[*_TOUCHED]], top)
+    counts = drawn[["first_people", "last_people"]].set_axis(["first touch", "last touch"], axis="columns")
     texts = [
-        [_with_share(count, total) for count, total in zip(row, totals, strict=True)]
-        for row in counts.astype(object).itertuples(index=False)
+        [_with_share(first, first_share), _with_share(last, last_share)]
+        for first, first_share, last, last_share in drawn.astype(object).itertuples(index=False)
     ]
     styles = [colors.bar("value", number) for number in range(2)]
     return pairs.draw(counts, ax=ax, title=title, unit="people", texts=texts, styles=styles)
 
 
-def _with_share(count: Any, total: int) -> str:
-    return "hidden" if pd.isna(count) else f"{count:,} · {show(count / total, 'share')}"
+def _with_share(count: Any, share: Any) -> str:
+    return "hidden" if pd.isna(count) else f"{count:,} · {show(share, 'share')}"

@@ -17,18 +17,19 @@ _THICK: Final = 0.36  # a bar, where both have a place of 1
 _APART: Final = 0.4  # their middles
 
 
-def counts_of(counts: pd.DataFrame, top: int) -> pd.DataFrame:
-    """Return counts by name, those beyond `top` together.
+def with_others(report: pd.DataFrame, top: int) -> pd.DataFrame:
+    """Return rows by name, those beyond `top` together.
 
-    They keep their order; hidden ones are missing.
+    They keep their order; hidden counts are missing, the others whole.
     """
-    names = pd.Index([name_of(key) for key in counts.index], dtype="str")
-    counts = counts.astype("Int64").set_axis(names)
-    rest = counts.iloc[top:]
+    names = pd.Index([name_of(key) for key in report.index], dtype="str")
+    kinds = {name: "Float64" if str(name).endswith("share") else "Int64" for name in report}
+    rows = report.astype(kinds).set_axis(names)
+    rest = rows.iloc[top:]
     if rest.empty:
-        return counts
-    others = pd.DataFrame([rest.sum()], [f"(other: {len(rest):,})"], counts.columns)
-    return pd.concat([counts.head(top), others.astype("Int64")])
+        return rows
+    others = rest.sum().to_frame(f"(other: {len(rest):,})").T
+    return pd.concat([rows.head(top), others.astype(kinds)])
 
 
 def draw(
