@@ -110,6 +110,22 @@ def test_bars_of_one_touch_and_of_hosts_are_the_report():
     assert (names(ax), lengths(ax)) == (["bob"], [[1]])
 
 
+def test_shares_are_of_everybody_also_where_the_report_is_cut():
+    report = of.attribution(SOME, "signed", touch="both")
+    assert texts(draw("attribution", report.head(1))) == ["1 · 50.0%", "1 · 50.0%"]
+    assert texts(draw("attribution", report, top=1))[-1] == "1 · 50.0%"
+
+
+@pytest.mark.parametrize("freq", ["MS", "W-MON", "D"])
+def test_of_more_than_80_periods_the_last_are_drawn_and_the_axis_says_so(freq):
+    days = pd.date_range("2017-01-02", periods=90, freq=freq, tz="UTC")
+    rows = SOME.iloc[[0] * 90].assign(date=days, number=range(1, 91))
+    ax = draw("engagement", of.engagement(rows, {"MS": "M", "W-MON": "W", "D": "D"}[freq]))
+    name = {"MS": "months", "W-MON": "weeks", "D": "days"}[freq]
+    assert ax.get_xlabel() == f"date (UTC); the last 80 {name}, without 10 before"
+    assert len(heights(ax)[0]) == 80
+
+
 def test_the_hours_of_the_week_are_drawn_as_they_are_counted():
     local = of.utc_to_local(SIGNATURES, timezone="UTC")
     ax = draw("weekday_hours", of.weekday_hours(local))

@@ -2,7 +2,7 @@
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
@@ -30,6 +30,14 @@ WIDE_FONTS: Final = (
     "Segoe UI Emoji",
     "Arial Unicode MS",
 )
+
+#: What periods are called by the months, or else the time, from each to the next.
+_MONTHS: Final[Mapping[Any, str]] = {1: "months", 3: "quarters", 12: "years"}
+_TIMES: Final[Mapping[Any, str]] = {
+    pd.Timedelta(hours=1): "hours",
+    pd.Timedelta(days=1): "days",
+    pd.Timedelta(days=7): "weeks",
+}
 
 _REPLACEMENT: Final = "\ufffd"
 _JOINERS: Final = "\u200c\u200d"  # format characters, but Persian and emoji are written with them
@@ -70,6 +78,18 @@ def names_of_times(times: pd.DatetimeIndex) -> list[str]:
     """
     day = "%Y-%m" if (times.day == 1).all() else "%Y-%m-%d"
     return list(times.strftime(day if (times == times.normalize()).all() else "%Y-%m-%d\n%H:%M"))
+
+
+def periods_of(times: pd.DatetimeIndex) -> str:
+    """Return what periods that start at these times are called.
+
+    >>> periods_of(pd.date_range("2026-05-01", periods=3, freq="MS")), periods_of(pd.DatetimeIndex(["2026-05-01"]))
+    ('months', 'periods')
+    """
+    is_of_months = ((times.day == 1) & (times == times.normalize())).all()
+    places, names = (12 * times.year + times.month, _MONTHS) if is_of_months else (times, _TIMES)
+    steps = {*pd.Series(places).diff().dropna()}
+    return names.get(steps.pop(), "periods") if len(steps) == 1 else "periods"
 
 
 def cleaned(text: str) -> str:

@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
 from osdi_frames.plots import axes, colors
-from osdi_frames.plots.labels import PLAIN, cleaned, labels, name_of, names_of_times
+from osdi_frames.plots.labels import PLAIN, cleaned, labels, name_of, names_of_times, periods_of
 from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NO_DATE
 
@@ -76,8 +76,7 @@ def draw_bars(
     their order. Of more than 80 periods several are one bar; what counts people has no total, and of it the last 80
     are drawn. The axis says so.
     """
-    counts, said = (_widened if has_total else _last)(_in_order(counts))
-    unit += said
+    counts, note = (_widened if has_total else _last)(_in_order(counts))
     weights = pd.Series(0, counts.columns) if keeps_order else counts.sum()
     stack = _leading(counts, weights, top=min(top, _STACKED))
     ax = axes.prepared(ax, title, height=_height(stack), is_empty=counts.empty)
@@ -96,7 +95,7 @@ def draw_bars(
     left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
     margin = (right - left) / 18  # half of a name
     left, right = left - margin * bool(places.names[0]), right + margin * bool(places.names[-1])
-    _mark(ax, places.times, left=left, right=right)
+    _mark(ax, places.times, left=left, right=right, note=note)
     _count(ax, places, tops, all_of_them=is_alone(counts) and len(tops) <= _LABELLED)
     if not is_alone(counts):
         _add_legend(ax, [part.name for part in stack], artists, upwards=True)
@@ -191,7 +190,8 @@ def _widened(counts: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
     The second value is what the axis says of it.
     """
-    is_dated = _parsed(counts.index).notna()
+    times = _parsed(counts.index)
+    is_dated = times.notna()
     number, dated = int(np.sum(is_dated)), counts[is_dated]
     if number <= _MOST:
         return counts, ""
@@ -200,15 +200,17 @@ def _widened(counts: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     is_first = np.diff(bars, prepend=bars[0] - 1) > 0
     summed = dated.groupby(bars).sum().set_axis(dated.index[is_first])
     before = int(is_dated.argmax())
-    return pd.concat([counts[:before], summed, counts[before + number :]]), f", {together} periods a bar"
+    note = f"; each bar is {together} {periods_of(times.dropna())}"
+    return pd.concat([counts[:before], summed, counts[before + number :]]), note
 
 
 def _last(counts: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Leave the first periods out where there are too many."""
-    more = int(np.sum(_parsed(counts.index).notna())) - _MOST
+    times = _parsed(counts.index).dropna()
+    more = len(times) - _MOST
     if more <= 0:
         return counts, ""
-    return counts.iloc[more:], f" of the last {_MOST} periods, after {more:,} others"
+    return counts.iloc[more:], f"; the last {_MOST} {periods_of(times)}, without {more:,} before"
 
 
 def _places(index: pd.Index) -> Places:
@@ -266,13 +268,13 @@ def _days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
     return np.asarray(date2num(times.tz_localize(None).to_numpy()), dtype="float64")
 
 
-def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float) -> None:
+def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float, note: str = "") -> None:
     """Make the x axis one of the given times.
 
-    It goes from `left` to `right`, in days: beyond them stands what has none.
+    It goes from `left` to `right`, in days: beyond them stands what has none. The note follows its name.
     """
     zone = "" if times.tz is None else f" ({times.tz})"
-    ax.set_xlabel(cleaned(f"{words(times.name or 'time')}{zone}"), **PLAIN)
+    ax.set_xlabel(cleaned(f"{words(times.name or 'time')}{zone}{note}"), wrap=True, **PLAIN)
     at = _days(times)
     earliest, latest = date2num(_RANGE)
     left, right = max(left, earliest), min(right, latest)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from pandas.api.types import is_integer_dtype
 
 from osdi_frames.plots import categories, heat, over_time
-from osdi_frames.plots.labels import names_of_times
+from osdi_frames.plots.labels import names_of_times, periods_of
 from osdi_frames.plots.refusal import not_a_report, plot_of
 from osdi_frames.reports.hours import WEEKDAYS
 from osdi_frames.reports.measures import show
@@ -55,7 +55,7 @@ def retention(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         title="People who act again",
         rows=[f"{name} ({count})" for name, count in zip(names, people, strict=True)],
         columns=[str(column) for column in later],
-        labels=("periods after the first act", "first act (people)"),
+        labels=(f"{periods_of(dates.dropna())} after the first act", "first act (people)"),
         text=lambda share: show(share, "share").replace(".0%", "%") if share in (0, 1) else f"{share:.0%}",
     )
 
