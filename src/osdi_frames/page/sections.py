@@ -27,11 +27,14 @@ PLACES: Final = ["location_latitude", "location_longitude"]
 _DECIMALS: Final = 2  # of a degree: about a kilometre
 _DISCS: Final = 300  # more would make the page slow: they are then a picture in the plot
 _HEIGHT: Final = 3.8  # inches of a plot over time
-#: Inches of other plots.
-_HEIGHTS: Final = {"retention": 5.0, "attribution": 5.5, "funnel": 2.2, "repeats": 4.0}
-
-
-_COHORTS: Final = 24  # rows that can be read
+_AXIS: Final = 0.9  # inches of what stands below other plots
+#: Inches of each row of other plots, and how many rows can be read.
+_ROWS: Final = {
+    "retention": (0.19, 24),
+    "attribution": (0.32, 10),
+    "funnel": (0.4, 20),
+    "repeats": (0.25, 20),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +73,29 @@ def _part(declared: Report | Analysis) -> str:
 
 
 def _of_report(declared: Report | Analysis, report: pd.DataFrame, rows: int) -> Section:
-    draw, plot = plots.drawing(declared), None
-    if draw and (declared.is_over_time or (isinstance(declared, Analysis) and declared not in CHANGES)):
-        label = f"Plot of {declared.heading}; the table below holds its figures."
-        height = _HEIGHTS.get(declared.name, _HEIGHT)
-        plot = figures.picture(partial(draw, _drawn(declared, report)), height=height, label=label)
     caveats = [_HOW_TO_PART.sub(".", line) for line in report.attrs.get("caveat", "").splitlines()]
     table = tables.of_report(declared, report, rows=rows)
-    return Section(declared.name, declared.heading, caveats, plot, table)
+    return Section(declared.name, declared.heading, caveats, _plot(declared, report), table)
 
 
-def _drawn(declared: Report | Analysis, report: pd.DataFrame) -> pd.DataFrame:
-    """Return what is drawn of a report.
+def _plot(declared: Report | Analysis, report: pd.DataFrame) -> Markup | None:
+    """Draw a report over time, or on people.
 
-    Of cohorts these are the last, as far as the table goes.
+    Of cohorts the last are drawn, as far as the table goes. Others have bars in their tables.
     """
-    if declared.name != "retention":
-        return report
-    return report[[column.name for column in declared.shown(report)]].tail(_COHORTS)
+    draw, height = plots.drawing(declared), _HEIGHT
+    is_on_people = isinstance(declared, Analysis) and declared not in CHANGES
+    if draw is None or not (declared.is_over_time or is_on_people):
+        return None
+    if declared.name in _ROWS:
+        row, most = _ROWS[declared.name]
+        height = _AXIS + row * min(len(report), most)
+        if declared.name == "retention":
+            report = report[[column.name for column in declared.shown(report)]].tail(most)
+        else:
+            draw = partial(draw, top=most)
+    label = f"Plot of {declared.heading}; the table below holds its figures."
+    return figures.picture(partial(draw, report), height=height, label=label)
 
 
 def _figures(made: ReportResult) -> list[tuple[str, Section]]:
