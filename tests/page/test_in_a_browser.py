@@ -237,6 +237,18 @@ def test_it_prints_ten_rows_of_a_table_the_others_as_one_and_no_button(opened, s
         assert it.page.locator(".scroll").evaluate_all(clipped) == 0
 
 
+def test_a_table_is_printed_on_one_sheet_below_its_heading(shown):
+    shown.page.emulate_media(media="print")
+    for each in (".table", "figure", "#notes"):
+        found = shown.page.locator(each)
+        inside = "all => all.map(it => getComputedStyle(it).breakInside)"
+        assert {*found.evaluate_all(inside)} == {"avoid"}
+        assert found.evaluate_all("all => Math.max(...all.map(it => it.offsetHeight))") < 1000  # of an A4 sheet
+    after = "all => all.map(it => getComputedStyle(it).breakAfter)"
+    assert {*shown.page.locator("h2, h3, .caveat, figure:not(:last-child)").evaluate_all(after)} == {"avoid"}
+    shown.page.emulate_media(media="screen")
+
+
 def test_without_its_script_it_is_whole_and_has_no_dead_button(opened, sample, reported):
     with opened(sample, java_script_enabled=False) as it:
         assert it.page.locator("button").count() == 0
