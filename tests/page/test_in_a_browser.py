@@ -152,6 +152,20 @@ def test_nothing_scrolls_sideways_but_the_tables(opened, request, archive):
                 assert rsvps["x"] + rsvps["width"] <= width
 
 
+def test_a_telephone_shows_what_changed_and_a_screen_whole_titles(opened, sample):
+    lines = "all => all.map(it => new Set([...it.getClientRects()].map(box => box.top)).size)"
+    with opened(sample, width=400) as it:
+        for name in ("changes", "changes_by_source", "changes_by_title"):
+            change = it.heading(name, "Change").bounding_box()
+            assert change["x"] + change["width"] <= 400 - 2 * 16  # the margins of page and report
+        it.page.set_viewport_size({"width": 1280, "height": 900})
+        titles = it.page.locator("#rsvps_by_campaign tbody th bdi").evaluate_all(lines)
+        assert titles.count(1) > 0.7 * len(titles)
+        assert {*it.page.locator("#signatures_by_petition tbody tr:visible th bdi").evaluate_all(lines)} == {
+            1
+        }
+
+
 def test_a_long_table_shows_twenty_rows_until_all_are_asked_for(opened, sample, reported):
     with opened(sample) as it:
         table, count = it.page.locator("#signatures_by_referrer"), len(reported["signatures_by_referrer"])
@@ -243,7 +257,9 @@ def test_a_table_is_printed_on_one_sheet_below_its_heading(shown):
         found = shown.page.locator(each)
         inside = "all => all.map(it => getComputedStyle(it).breakInside)"
         assert {*found.evaluate_all(inside)} == {"avoid"}
-        assert found.evaluate_all("all => Math.max(...all.map(it => it.offsetHeight))") < 1000  # of an A4 sheet
+        assert (
+            found.evaluate_all("all => Math.max(...all.map(it => it.offsetHeight))") < 1000
+        )  # of an A4 sheet
     after = "all => all.map(it => getComputedStyle(it).breakAfter)"
     assert {*shown.page.locator("h2, h3, .caveat, figure:not(:last-child)").evaluate_all(after)} == {"avoid"}
     shown.page.emulate_media(media="screen")
