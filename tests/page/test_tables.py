@@ -99,7 +99,7 @@ def test_a_count_that_is_hidden_or_negative_has_an_empty_bar():
 def test_a_value_is_shown_for_reading_and_kept_for_sorting():
     held = pd.DataFrame(
         {
-            "event_campaign_id": ["a\x00b\nc", None],
+            "event_campaign_id": ["\u0301a\x00b\nc", None],
             "total_accepted": [1_234_567, 0],
             "capacity": pd.array([10_000_000, None], dtype="Int64"),
             "start_date": pd.to_datetime(["2026-05-01T18:30", None]),
@@ -114,7 +114,7 @@ def test_a_value_is_shown_for_reading_and_kept_for_sorting():
         "First start": [Cell("2026-05-01", "2026-05-01 18:30:00"), Cell("–")],
     }
     assert [(row[0].text, row[0].sort) for row in table.rows] == [
-        ("a\ufffdb c", "a\ufffdb c"),
+        ("\u25cc\u0301a\ufffdb c", "\u25cc\u0301a\ufffdb c"),
         ("(none)", None),
     ]
 

@@ -39,6 +39,7 @@ REPLACED = {
     "direction": ("a\u202eb\u2066c", "a�b�c"),
     "half a pair": ("a\ud800b", "a�b"),
     "private": ("a\ue000b", "a�b"),
+    "marks alone": ("\u0301\u0302", "\u25cc\u0301\u0302"),
     "spaces": ("  a \u00a0  b ", "a b"),
 }
 

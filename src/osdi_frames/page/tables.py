@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from osdi_frames.plots.labels import shortened
+from osdi_frames.plots.labels import shortened, with_base
 from osdi_frames.reports import NO_DATE, NONE, Analysis, Report
 from osdi_frames.reports.analyses import MOVED
 from osdi_frames.reports.groups import PERIOD_NAMES
@@ -178,7 +178,7 @@ def visible(text: str) -> str:
     """
     return "".join(
         "\ufffd" if unicodedata.category(character) in ("Cc", "Cs", "Cn") else character
-        for character in " ".join(text.split())
+        for character in with_base(" ".join(text.split()))
     )
 
 

@@ -40,6 +40,7 @@ _TIMES: Final[Mapping[Any, str]] = {
 }
 
 _REPLACEMENT: Final = "\ufffd"
+_CIRCLE: Final = "\u25cc"
 _JOINERS: Final = "\u200c\u200d"  # format characters, but Persian and emoji are written with them
 
 
@@ -100,8 +101,19 @@ def cleaned(text: str) -> str:
     """
     return "".join(
         character if character in _JOINERS or character.isprintable() else _REPLACEMENT
-        for character in " ".join(text.split())
+        for character in with_base(" ".join(text.split()))
     )
+
+
+def with_base(text: str) -> str:
+    r"""Put a circle below marks that begin a text.
+
+    They would stand on what is before it, or on nothing.
+
+    >>> with_base("\u0301") == "\u25cc\u0301"
+    True
+    """
+    return f"{_CIRCLE}{text}" if unicodedata.category(text[:1] or " ").startswith("M") else text
 
 
 def shortened(text: str, width: int) -> str:
