@@ -19,6 +19,9 @@ NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
 #: Seconds that a kernel has for its start, for a cell, and for what a cell printed to arrive.
 PATIENT = {"startup_timeout": 300, "timeout": 300, "iopub_timeout": 300}
 
+#: The outputs are those of a machine with any fonts.
+_ANY_FONTS = "import warnings; warnings.filterwarnings('ignore', 'no installed font has these letters')"
+
 _MARKUP = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
 #: Of a pull that the notebook makes: when it was made, and its size, as its pages contain their time.
 _CHANGING = re.compile(r"\d{8}T\d{6}Z|\d{4}-\d\d-\d\d \d\d:\d\d UTC|[\d.]+ kB")
@@ -49,7 +52,7 @@ def executed(path: Path, folder: Path, client: NotebookClient) -> NotebookNode:
     """Execute a notebook in a copy of its folder, so that nothing it leaves behind is in the repository."""
     shutil.copytree(path.parent, folder / "notebooks", ignore=shutil.ignore_patterns("__pycache__", ".*"))
     (folder / "data").symlink_to(REPOSITORY / "data")
-    empty = nbformat.v4.new_code_cell(f"%reset -f\n%cd -q {folder / 'notebooks'}")
+    empty = nbformat.v4.new_code_cell(f"{_ANY_FONTS}\n%reset -f\n%cd -q {folder / 'notebooks'}")
     client.nb = nbformat.v4.new_notebook(cells=[empty])  # of a kernel that has executed others
     client.execute_cell(empty, 0)
     client.nb = notebook = read(path)

@@ -85,6 +85,7 @@ def test_what_is_drawn_sums_to_the_total(table, data, top):
             assert said or texts(ax) == ["nothing to report"], name
 
 
+@pytest.mark.filterwarnings("ignore:no installed font has these letters")
 def test_every_report_of_a_sample_is_drawn(little):
     events, signatures = of.read_events(little), of.read_signatures(little)
     read = {"events": events, "snapshots": events.dropna(subset="fetched_at"), "signatures": signatures}

@@ -18,6 +18,9 @@ from osdi_frames.plots.labels import PLAIN, labels, shortened
 
 from .drawn import EVENTS, SIGNATURES, counted, draw, every_text, legend, names, render, widths
 
+#: Tests are of machines with any fonts.
+pytestmark = pytest.mark.filterwarnings("ignore:no installed font has these letters")
+
 #: What is drawn as it stands.
 KEPT = {
     "mathtext": "$x$",
@@ -144,6 +147,7 @@ def test_letters_that_no_font_has_are_replaced_one_by_one():
     assert labels([f"a{unassigned}b", "\U0001f9ff\U0001f9ff"], width=20)[0][0] == "a�b"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "no installed font has these letters")
         render(draw("signatures_by", counted({"\U0001f9ff": 1, "𓀀𓀁": 2})))
 
 
@@ -177,6 +181,32 @@ def test_any_texts_can_be_drawn_without_a_warning(texts):
     render(ax)
 
 
-def test_where_svg_keeps_text_as_text_the_fonts_of_the_reader_draw_it():
-    with mpl.rc_context({"svg.fonttype": "none"}):
-        assert names(draw("signatures_by", counted({"🎉 $x$": 1}))) == ["🎉 $x$"]
+def written(ax, kind: str) -> str:
+    """Write a picture, as its text."""
+    target = BytesIO()
+    ax.figure.savefig(target, format=kind)
+    return target.getvalue().decode("utf-8", "replace")
+
+
+def test_one_warning_names_the_letters_of_a_plot_that_no_font_has(monkeypatch):
+    monkeypatch.setattr("osdi_frames.plots.labels.WIDE_FONTS", ())
+    report = counted({"日本": 2, "朝日 $x$": 1}, key="源")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ax = draw("signatures_by", report)
+        written(ax, "png")
+    assert [str(each.message) for each in caught] == [
+        "no installed font has these letters, drawn as �: 日 朝 本 源"
+    ]
+    assert (names(ax), ax.get_title("left")) == (["��", "�� $x$"], "Signatures by �")
+    assert caught[0].filename.endswith("drawn.py")  # who called the plot
+
+
+def test_where_svg_keeps_text_as_text_the_fonts_of_the_reader_draw_it(monkeypatch):
+    monkeypatch.setattr("osdi_frames.plots.labels.WIDE_FONTS", ())
+    with mpl.rc_context({"svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ax = draw("signatures_by", counted({"🎉 $x$": 1}, key="源"))
+        assert names(ax) == ["🎉 $x$"]
+        assert "🎉 $x$" in written(ax, "svg")
+        written(ax, "png")

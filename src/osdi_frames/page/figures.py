@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
 from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
@@ -37,7 +36,7 @@ _IMAGE_STYLE: Final = (
 )
 _TAG: Final = re.compile(r"<[^>]*>")  # within text, matplotlib escapes what a tag begins with
 _LONG_NUMBER: Final = re.compile(r"\d+\.\d{2,}")
-_UNUSED: Final = re.compile(r"(?<=<g) id=\"[^\"]*\"|font-family: 'DejaVu Sans', sans-serif; ")
+_UNUSED: Final = re.compile(r"(?<=<g) id=\"[^\"]*\"|font-family: [^;\"]*;? ?")
 _SAFE: Final = "/:;=,+!*$?@"  # in an address; what is a picture already is base64
 _NO_METADATA: Final = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _PICTURE: Final = Markup(
@@ -59,9 +58,7 @@ def picture(draw: Callable[..., object], *, height: float, label: str) -> Markup
 def _address(draw: Callable[..., object], *, width: float, height: float) -> str:
     """Return a drawing as a data: address."""
     buffer = io.StringIO()
-    with style.context(["default", _STYLE]), warnings.catch_warnings():
-        # The reader's fonts have what those of this machine lack.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+    with style.context(["default", _STYLE]):
         figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
         axes = figure.add_subplot()
         draw(ax=axes)

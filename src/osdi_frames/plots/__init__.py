@@ -10,7 +10,7 @@ a figure of yours makes room for them with ``layout="constrained"``.
 What `top` leaves out is one bar, ``(other: 980)``, so what is drawn sums to the total; where it would dwarf
 every value it is cut short, and says so. What has no value is ``(none)``, in grey. Text from the data is
 never taken for a formula, a label too long loses its middle, and a character that no installed font has is
-drawn as �.
+drawn as �, of which one warning names all; where ``svg.fonttype`` is ``none``, it is left to the reader's fonts.
 """
 
 from __future__ import annotations

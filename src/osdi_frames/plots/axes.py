@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from osdi_frames.plots.labels import PLAIN, cleaned
+from osdi_frames.plots.labels import cleaned, drawable
 
 WIDTH: Final = 8.0  # inches, the width of a notebook's cell
 HEIGHT: Final = 4.5
@@ -31,7 +31,8 @@ def prepared(ax: Axes | None, title: str, *, height: float = HEIGHT, is_empty: b
         from matplotlib import pyplot as plt
 
         ax = plt.subplots(figsize=(WIDTH, min(height, _TALLEST)), layout="constrained")[1]
-    ax.set_title(cleaned(title), loc="left", wrap=True, **PLAIN)  # names of columns come from the data
+    [text], style = drawable([cleaned(title)])  # names of columns come from the data
+    ax.set_title(text, loc="left", wrap=True, **style)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
     if is_empty:

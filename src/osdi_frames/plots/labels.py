@@ -1,15 +1,20 @@
 """Text from the data, made safe to draw: no font, no mathtext and no length can spoil the picture."""
 
 import unicodedata
+import warnings
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from functools import wraps
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 
+from osdi_frames.quoting import cut
 from osdi_frames.reports.measures import show_key
 
 #: Properties of every Text that holds data: ``$x$`` is no formula, and LaTeX never sees it.
@@ -39,6 +44,13 @@ _TIMES: Final[Mapping[Any, str]] = {
     pd.Timedelta(days=7): "weeks",
 }
 
+#: matplotlib's own, with a box for every letter; alone of all fonts it warns of them only where it is not asked for.
+_LAST_RESORT: Final = "Last Resort High-Efficiency"
+
+Plot = TypeVar("Plot", bound=Callable[..., Axes])
+#: The letters of the plot being drawn that no font has.
+_LACKING: Final = ContextVar[set[str]]("lacking")
+
 _REPLACEMENT: Final = "\ufffd"
 _CIRCLE: Final = "\u25cc"
 _JOINERS: Final = "\u200c\u200d"  # format characters, but Persian and emoji are written with them
@@ -54,12 +66,42 @@ def labels(names: Sequence[str], *, width: int) -> tuple[list[str], dict[str, An
     >>> labels(["a\nb", "a\tb", "x" * 9], width=5)[0]
     ['a b', 'a b (2)', 'xxx…x']
     """
-    texts, style = [cleaned(name) for name in names], PLAIN
-    if mpl.rcParams["svg.fonttype"] != "none":  # else the reader's fonts draw it
-        families, missing = _fonts(set("".join(texts)))
-        texts = [text.translate(dict.fromkeys(map(ord, missing), _REPLACEMENT)) for text in texts]
-        style = {**PLAIN, "fontfamily": families} if families else PLAIN
+    texts, style = drawable([cleaned(name) for name in names])
     return _distinct([shortened(text, width) for text in texts]), style
+
+
+def drawable(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Replace the letters that no font has.
+
+    Returns the texts with the Text properties to draw them with. Where SVG keeps text as text, the reader's fonts draw
+    it: nothing is replaced.
+    """
+    families, missing = _fonts(set("".join(texts)))
+    if missing and mpl.rcParams["svg.fonttype"] == "none":
+        families, missing = [*(families or mpl.rcParams["font.family"]), _LAST_RESORT], set()
+    _LACKING.get(set()).update(missing)
+    replaced = dict.fromkeys(map(ord, missing), _REPLACEMENT)
+    style = {**PLAIN, "fontfamily": families} if families else PLAIN
+    return [text.translate(replaced) for text in texts], style
+
+
+def warns_of_letters(plot: Plot) -> Plot:
+    """Make a plot warn once of letters without a font."""
+
+    @wraps(plot)
+    def warning(*args: Any, **options: Any) -> Axes:
+        lacking = set[str]()
+        token = _LACKING.set(lacking)
+        try:
+            ax = plot(*args, **options)
+        finally:
+            _LACKING.reset(token)
+        if lacking:
+            letters = cut(" ".join(sorted(lacking)))
+            warnings.warn(f"no installed font has these letters, drawn as �: {letters}", stacklevel=2)
+        return ax
+
+    return cast(Plot, warning)
 
 
 def name_of(key: object) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from osdi_frames.errors import InvalidArgument, MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.plots import axes, colors
-from osdi_frames.plots.labels import PLAIN, labels
+from osdi_frames.plots.labels import labels, warns_of_letters
 from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 
@@ -47,6 +47,7 @@ _BORDER: Final[dict[str, Any]] = {"facecolor": "none", "edgecolor": (colors.GREY
 Points: TypeAlias = NDArray[np.float64]
 
 
+@warns_of_letters
 def event_map(
     events: pd.DataFrame, *, ax: Axes | None = None, sized: bool = True, include: Iterable[str] = ()
 ) -> Axes:
@@ -97,6 +98,7 @@ def event_map(
     return _draw(rows, ax=ax, title="Events by place", noun="events", counted="RSVPs" if sized else "")
 
 
+@warns_of_letters
 def signature_map(
     signatures: pd.DataFrame,
     *,
@@ -244,7 +246,7 @@ def _names(ax: Axes, places: pd.DataFrame, *, radii: Points) -> None:
     for number, name in enumerate(places["name"].head(_MOST)):
         if pd.isna(name) or not name.strip():
             continue
-        [text], _ = labels([name], width=_LETTERS)
+        [text], font = labels([name], width=_LETTERS)
         if text in texts:  # another place of the same town
             continue
         length, (x, y), disc = len(text) * size * 0.6, middles[number], discs[number]
@@ -256,7 +258,7 @@ def _names(ax: Axes, places: pd.DataFrame, *, radii: Points) -> None:
             texts[text] = box
             offset = (start if align == "left" else box.x1) - x
             place = tuple(places[["x", "y"]].iloc[number])
-            style: dict[str, Any] = {"ha": align, "va": "center", "fontsize": size, **PLAIN}
+            style: dict[str, Any] = {"ha": align, "va": "center", "fontsize": size, **font}
             ax.annotate(text, place, (offset, 0), textcoords="offset points", **style)
             break
 

@@ -15,7 +15,7 @@ from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
 from osdi_frames.plots import axes, colors
-from osdi_frames.plots.labels import PLAIN, cleaned, labels, name_of, names_of_times, periods_of
+from osdi_frames.plots.labels import cleaned, drawable, labels, name_of, names_of_times, periods_of
 from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NO_DATE
 
@@ -274,7 +274,8 @@ def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float, note:
     It goes from `left` to `right`, in days: beyond them stands what has none. The note follows its name.
     """
     zone = "" if times.tz is None else f" ({times.tz})"
-    ax.set_xlabel(cleaned(f"{words(times.name or 'time')}{zone}{note}"), wrap=True, **PLAIN)
+    [text], style = drawable([cleaned(f"{words(times.name or 'time')}{zone}{note}")])
+    ax.set_xlabel(text, wrap=True, **style)
     at = _days(times)
     earliest, latest = date2num(_RANGE)
     left, right = max(left, earliest), min(right, latest)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import wraps
 from inspect import cleandoc, signature
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames.errors import InvalidArgument
+from osdi_frames.plots.labels import Plot, warns_of_letters
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.reports import REPORTS
 
 #: What declared reports call their columns; another name is the caller's.
 MEASURES: Final = frozenset(measure.name for report in REPORTS for measure in report.measures)
-
-Plot = TypeVar("Plot", bound=Callable[..., Axes])
 
 _DOCUMENTATION: Final = """{first}
 
@@ -91,7 +90,7 @@ def plot_of(
         first, _, text = cleandoc(function.__doc__ or "").partition("\n\n")
         has_top = "top" in signature(function).parameters
         plot.__doc__ = documentation(name, arguments, first=first, text=text, has_top=has_top)
-        return cast(Plot, plot)
+        return warns_of_letters(cast(Plot, plot))
 
     return made
 
