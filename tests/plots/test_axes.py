@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
@@ -32,6 +33,7 @@ from .drawn import (
     texts,
     total,
 )
+from .drawn import counted as counted_by
 
 REPORTS = {report.name: report for report in reports.REPORTS}
 
@@ -239,3 +241,40 @@ def test_a_report_whose_values_became_a_column_is_refused(drawn):
 def test_a_frame_that_is_no_table_of_events_has_no_map():
     with pytest.raises(MissingColumn, match="event_map needs location_longitude, location_latitude"):
         draw("event_map", EVENTS[["total_accepted"]])
+
+
+# -- what is drawn fits --
+
+
+@pytest.mark.filterwarnings("ignore:no installed font has these letters")
+@pytest.mark.parametrize("layout", [None, "constrained"])
+@pytest.mark.parametrize("width", [5, 8])
+def test_labels_and_legends_are_within_the_figure_and_apart(width, layout):
+    long = pd.Index([f"{'a long source' * 4} {number}" for number in range(12)], name="source")
+    days = pd.date_range("2021-01-04", periods=260, freq="W-MON", tz="UTC", name="created_date")
+    reports_of_long = {
+        "signatures_by_source": counted_by(dict.fromkeys(long, 500)),
+        "signatures_over_time": pd.DataFrame(3, index=days, columns=long),
+        "attribution": pd.DataFrame(
+            {"first_people": 9, "first_share": 0.08, "last_people": 8, "last_share": 0.08}, index=long
+        ),
+        "compare": pd.DataFrame({"before": 1000, "now": 1200, "change": 200}, index=long),
+    }
+    for name, report in reports_of_long.items():
+        figure = Figure(figsize=(width, 4.5), layout=layout)
+        ax = draw(name, report, ax=figure.subplots())
+        every_text(ax)
+        whole, inside = figure.bbox.padded(1), ax.get_tightbbox()
+        assert whole.x0 <= inside.x0 < inside.x1 <= whole.x1, name
+        assert whole.y0 <= inside.y0 < inside.y1 <= whole.y1, name
+        if ax.get_legend():
+            place = ax.get_legend().get_window_extent()
+            assert not any(text.get_window_extent().overlaps(place) for text in ax.texts), name
+
+
+def test_of_several_axes_none_is_moved():
+    figure = Figure(figsize=(8, 4.5))
+    _, second = figure.subplots(1, 2)
+    place = second.get_position().bounds
+    draw("signatures_by_source", counted_by({"a long source" * 4: 1}), ax=second)
+    assert second.get_position().bounds == place

@@ -4,8 +4,8 @@ A plot takes the report, ``of.plots.rsvps_by_campaign(of.rsvps_by_campaign(event
 matplotlib Axes it drew on: yours (``ax=``), or those of a new pyplot figure, which a notebook shows at the
 end of the cell. A script that makes many had better bring its own, ``ax=Figure().subplots()``, as pyplot
 keeps every figure until it is closed. Nothing is shown or saved, and no setting is changed: a style that
-was chosen (``plt.style.context("dark_background")``) holds. Long labels and legends stand outside the axes:
-a figure of yours makes room for them with ``layout="constrained"``.
+was chosen (``plt.style.context("dark_background")``) holds. Labels and legends stand outside the axes: axes that are
+alone in a figure of yours are made smaller for them, one of several needs ``layout="constrained"``.
 
 What `top` leaves out is one bar, ``(other: 980)``, so what is drawn sums to the total; where it would dwarf
 every value it is cut short, and says so. What has no value is ``(none)``, in grey. Text from the data is

@@ -1,17 +1,24 @@
 """The axes that a plot draws on: the caller's, or those of a new figure, and what all plots write on them."""
 
-from typing import Final
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final, TypeVar, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from osdi_frames.plots.labels import cleaned, drawable
+from osdi_frames.plots.labels import cleaned, drawable, warning_of_letters
 
 WIDTH: Final = 8.0  # inches, the width of a notebook's cell
 HEIGHT: Final = 4.5
 _TALLEST: Final = 300.0  # matplotlib draws no more than 65,536 pixels
+
+_PAD: Final = 4.0  # points between what is drawn and the end of the figure
+_LEAST: Final = 0.1  # of the figure: so large the axes stay
+
+Plot = TypeVar("Plot", bound=Callable[..., Axes])
 
 FURTHEST: Final = 2  # times the largest value: so far goes what stands for all the others
 
@@ -40,6 +47,38 @@ def prepared(ax: Axes | None, title: str, *, height: float = HEIGHT, is_empty: b
         ax.spines[:].set_visible(False)
         ax.text(0.5, 0.5, "nothing to report", transform=ax.transAxes, ha="center", va="center")
     return ax
+
+
+def complete(plot: Plot) -> Plot:
+    """Make a plot fit, and warn of letters without fonts."""
+
+    @wraps(plot)
+    def completed(*args: Any, **options: Any) -> Axes:
+        with warning_of_letters():
+            ax = plot(*args, **options)
+        _fit(ax)
+        return ax
+
+    return cast(Plot, completed)
+
+
+def _fit(ax: Axes) -> None:
+    """Make axes smaller where their labels would be cut off.
+
+    They are alone in their figure, which has no layout that would do it. LaTeX is not asked how wide texts are.
+    """
+    figure, is_latex = ax.figure, mpl.rcParams["text.usetex"]
+    if is_latex or figure.axes != [ax] or figure.get_layout_engine() is not None:
+        return
+    drawn = ax.get_tightbbox()
+    if drawn is None:
+        return
+    pad, place, whole = _PAD * figure.dpi / POINTS, ax.get_position(), figure.bbox
+    left, bottom = (max(edge + pad, 0) for edge in (whole.x0 - drawn.x0, whole.y0 - drawn.y0))
+    right, top = (max(edge + pad, 0) for edge in (drawn.x1 - whole.x1, drawn.y1 - whole.y1))
+    width = max(place.width - (left + right) / whole.width, _LEAST)
+    height = max(place.height - (bottom + top) / whole.height, _LEAST)
+    ax.set_position((place.x0 + left / whole.width, place.y0 + bottom / whole.height, width, height))
 
 
 def inches(ax: Axes) -> tuple[float, float]:

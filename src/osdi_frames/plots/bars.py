@@ -15,6 +15,7 @@ from osdi_frames.plots.labels import PLAIN, labels
 _NARROWEST, _WIDEST = 8, 40  # letters of a label
 _FINEST: Final = 4.0  # points; smaller cannot be read
 _LONGEST: Final = 0.6  # of the width: the text at a bar
+_HANDLE: Final = 6  # letters, of a legend next to its text
 _DEEPEST: Final = 5  # times the largest count: what reaches beyond that runs out of the picture
 
 
@@ -62,16 +63,22 @@ def name(
     ax.spines["bottom"].set_visible(False)
 
 
-def write(ax: Axes, written: Sequence[Written], *, size: float, reach: float = 0) -> None:
+def write(
+    ax: Axes, written: Sequence[Written], *, size: float, reach: float = 0, legend: Sequence[str] = ()
+) -> None:
     """Write each count at its bar, with room.
 
     Where the others together would dwarf every value, their bar is cut short, and says so. The axis reaches as far as
-    what else is drawn, within limits.
+    what else is drawn, within limits. A legend is next to the axes.
     """
     largest = max((entry.count for entry in written if not entry.others), default=0)
+    # A layout makes place for names and legend, whose letters are of another size.
+    names = ax.get_yticklabels()
+    letter_of_names = names[0].get_fontproperties().get_size_in_points() / size
+    aside = max(len(name.get_text()) for name in names) * letter_of_names
+    aside += (max(map(len, legend)) + _HANDLE) * axes.label_points() / size if legend else 0
     letters = axes.letters(ax, points=size)
-    names = max(len(label.get_text()) for label in ax.get_yticklabels())  # a layout makes room for them
-    letter = 1 / max(min(letters, letters * ax.figure.bbox.width / ax.bbox.width - names), 1)
+    letter = 1 / max(min(letters, letters * ax.figure.bbox.width / ax.bbox.width - aside), 1)
     style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, **PLAIN}
     right = max(1.0, min(reach, largest * _DEEPEST))
     for entry in written:

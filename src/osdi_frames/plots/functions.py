@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from pandas.api.types import is_numeric_dtype
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.plots import categories, over_time
-from osdi_frames.plots.labels import warns_of_letters
+from osdi_frames.plots import axes, categories, over_time
 from osdi_frames.plots.refusal import MEASURES, checked_frame, checked_top, documentation, not_a_report
 from osdi_frames.reports import Report
 from osdi_frames.reports.groups import PERIOD_NAMES, time_levels
@@ -69,7 +68,7 @@ def plot_of(declared: Report) -> Callable[..., Axes]:
     heading = f"{declared.heading[:1].lower()}{declared.heading[1:]}".replace("rSVPs", "RSVPs")
     text = f"{_TEXTS[declared.kind]} Its index may be renamed, and a column `title` is shown in place of ids."
     plot.__doc__ = documentation(declared.name, _arguments(declared), first=f"Draw the {heading}.", text=text)
-    return warns_of_letters(plot)
+    return axes.complete(plot)
 
 
 def _refuse_other_report(report: pd.DataFrame, *, plot: Report) -> None:

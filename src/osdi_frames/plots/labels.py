@@ -3,16 +3,15 @@
 import unicodedata
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
 from itertools import accumulate
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib import font_manager
-from matplotlib.axes import Axes
 
 from osdi_frames.quoting import cut
 from osdi_frames.reports.measures import show_key
@@ -47,7 +46,6 @@ _TIMES: Final[Mapping[Any, str]] = {
 #: matplotlib's own, with a box for every letter; alone of all fonts it warns of them only where it is not asked for.
 _LAST_RESORT: Final = "Last Resort High-Efficiency"
 
-Plot = TypeVar("Plot", bound=Callable[..., Axes])
 #: The letters of the plot being drawn that no font has.
 _LACKING: Final = ContextVar[set[str]]("lacking")
 
@@ -85,23 +83,18 @@ def drawable(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
     return [text.translate(replaced) for text in texts], style
 
 
-def warns_of_letters(plot: Plot) -> Plot:
-    """Make a plot warn once of letters without a font."""
-
-    @wraps(plot)
-    def warning(*args: Any, **options: Any) -> Axes:
-        lacking = set[str]()
-        token = _LACKING.set(lacking)
-        try:
-            ax = plot(*args, **options)
-        finally:
-            _LACKING.reset(token)
-        if lacking:
-            letters = cut(" ".join(sorted(lacking)))
-            warnings.warn(f"no installed font has these letters, drawn as �: {letters}", stacklevel=2)
-        return ax
-
-    return cast(Plot, warning)
+@contextmanager
+def warning_of_letters() -> Iterator[None]:
+    """Warn once of letters that no font has."""
+    lacking = set[str]()
+    token = _LACKING.set(lacking)
+    try:
+        yield
+    finally:
+        _LACKING.reset(token)
+    if lacking:
+        letters = cut(" ".join(sorted(lacking)))
+        warnings.warn(f"no installed font has these letters, drawn as �: {letters}", stacklevel=4)
 
 
 def name_of(key: object) -> str:
@@ -166,7 +159,10 @@ def shortened(text: str, width: int) -> str:
     >>> shortened("email-2026-03-newsletter-a", 16), shortened("ok", 16)
     ('email-2026…ter-a', 'ok')
     """
-    widths = [2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text]
+    widths = [
+        2 if unicodedata.east_asian_width(character) in "WF" or character == _REPLACEMENT else 1
+        for character in text
+    ]
     if sum(widths) <= width:
         return text
     tail = width // 3

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from osdi_frames.errors import InvalidArgument, MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.plots import axes, colors
-from osdi_frames.plots.labels import labels, warns_of_letters
+from osdi_frames.plots.labels import labels
 from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 
@@ -47,7 +47,7 @@ _BORDER: Final[dict[str, Any]] = {"facecolor": "none", "edgecolor": (colors.GREY
 Points: TypeAlias = NDArray[np.float64]
 
 
-@warns_of_letters
+@axes.complete
 def event_map(
     events: pd.DataFrame, *, ax: Axes | None = None, sized: bool = True, include: Iterable[str] = ()
 ) -> Axes:
@@ -98,7 +98,7 @@ def event_map(
     return _draw(rows, ax=ax, title="Events by place", noun="events", counted="RSVPs" if sized else "")
 
 
-@warns_of_letters
+@axes.complete
 def signature_map(
     signatures: pd.DataFrame,
     *,

@@ -19,7 +19,7 @@ from osdi_frames.plots.labels import cleaned, drawable, labels, name_of, names_o
 from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NO_DATE
 
-_WIDEST = 30  # letters of a label in a legend
+_NARROWEST, _WIDEST = 8, 30  # letters of a label in a legend
 _LINE = 0.21  # inches of height for each line of a legend
 
 _STACKED = 8  # series that can be distinguished; the others are one
@@ -33,6 +33,7 @@ _MARKED = 40  # up to so many pulls have a marker each
 _FINEST = 20  # parts of the place that a bar has where there are most: a narrower one could not be seen
 _MOST = 80  # periods that can be told apart
 
+_DATES, _DATE = 8, 6  # so many dates stand below the axis, if it has so many letters for each
 _FEW = 6  # so many times are each named below the axis, if there is room
 _RANGE = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
 
@@ -95,7 +96,7 @@ def draw_bars(
     left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
     margin = (right - left) / 18  # half of a name
     left, right = left - margin * bool(places.names[0]), right + margin * bool(places.names[-1])
-    _mark(ax, places.times, left=left, right=right, note=note)
+    _mark(ax, places.times, left=left, right=right, note=note, has_legend=not is_alone(counts))
     _count(ax, places, tops, all_of_them=is_alone(counts) and len(tops) <= _LABELLED)
     if not is_alone(counts):
         _add_legend(ax, [part.name for part in stack], artists, upwards=True)
@@ -125,7 +126,7 @@ def draw_growth(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, 
         highest = min(highest, values * axes.FURTHEST)
     axes.count_upwards(ax, f"{unit}: {dated.iloc[-1].sum():,} in all at the end", highest=highest * 1.05)
     margin = (at[-1] - at[0]) / 40 or 0.5
-    _mark(ax, times, left=at[0] - margin, right=at[-1] + margin)
+    _mark(ax, times, left=at[0] - margin, right=at[-1] + margin, has_legend=not is_alone(counts))
     if not is_alone(counts):
         ends = [int(line.counts.iloc[-1]) for line in lines]
         above = [f": {end:,}, above" if end > highest else "" for end in ends]
@@ -165,7 +166,8 @@ def _height(series: Sequence[Series]) -> float:
 
 def _add_legend(ax: Axes, names: Sequence[str], artists: Sequence[Any], *, upwards: bool = False) -> None:
     """Put a legend right of the axes, in order."""
-    texts, style = labels(names, width=_WIDEST)
+    width = max(min(int(axes.letters(ax) / 3), _WIDEST), _NARROWEST)
+    texts, style = labels(names, width=width)
     blank = [" "] * len(texts)  # matplotlib leaves out a name that begins with an underscore
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "reverse": upwards}
     legend = ax.legend(artists, blank, frameon=False, fontsize="small", **place)
@@ -268,7 +270,9 @@ def _days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
     return np.asarray(date2num(times.tz_localize(None).to_numpy()), dtype="float64")
 
 
-def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float, note: str = "") -> None:
+def _mark(
+    ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float, has_legend: bool, note: str = ""
+) -> None:
     """Make the x axis one of the given times.
 
     It goes from `left` to `right`, in days: beyond them stands what has none. The note follows its name.
@@ -286,10 +290,12 @@ def _mark(ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float, note:
         ax.set_xticks(at, names)
         return
     # These are wall clocks already; the timezone of the rcParams would shift them.
-    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=8)
+    locator = AutoDateLocator(tz=UTC, minticks=3, maxticks=_DATES)
     between = locator.tick_values(*num2date([left, right], tz=UTC))
     first = left if len(at) == 1 else at.min()
-    ax.xaxis.set_major_locator(FixedLocator([day for day in between if first <= day <= at.max()]))
+    dates = [day for day in between if first <= day <= at.max()]
+    most = max(int(axes.letters(ax) / (_DATE * (1 + has_legend))), 1)
+    ax.xaxis.set_major_locator(FixedLocator(dates[:: -(-len(dates) // most) or 1]))
     ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))
 
 

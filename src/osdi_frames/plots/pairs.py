@@ -63,7 +63,7 @@ def draw(
             zip(shown.index, drawn[number], places[number], shown[name].tolist(), strict=True)
         )
     ]
-    bars.write(ax, written, size=size)
+    bars.write(ax, written, size=size, legend=[*shown])
     totals = ", ".join(f"{shown[name].sum():,} {name}" for name in shown)
     ax.set_xlabel(f"{unit}: {totals}", wrap=True, **PLAIN)
     ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.plots.labels import Plot, warns_of_letters
+from osdi_frames.plots.axes import Plot, complete
 from osdi_frames.quoting import cut, quoted
 from osdi_frames.reports import REPORTS
 
@@ -90,7 +90,7 @@ def plot_of(
         first, _, text = cleandoc(function.__doc__ or "").partition("\n\n")
         has_top = "top" in signature(function).parameters
         plot.__doc__ = documentation(name, arguments, first=first, text=text, has_top=has_top)
-        return warns_of_letters(cast(Plot, plot))
+        return complete(cast(Plot, plot))
 
     return made
 
