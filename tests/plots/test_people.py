@@ -192,3 +192,7 @@ def test_what_is_hidden_is_called_so():
     )
     report.iloc[1] = pd.NA
     assert texts(draw("attribution", report)).count("hidden") == 2
+
+
+def test_steps_are_named_as_in_tables():
+    assert names(draw("funnel", of.funnel(SOME, ["signed", "rsvped"]))) == ["signed", "RSVPed"]

@@ -15,7 +15,7 @@ from osdi_frames.reports import NO_DATE, NONE, Analysis, Report
 from osdi_frames.reports.analyses import MOVED
 from osdi_frames.reports.groups import PERIOD_NAMES
 from osdi_frames.reports.measures import Shown, Unit, count_rows, show, show_key
-from osdi_frames.reports.titles import heading, labelled
+from osdi_frames.reports.titles import heading, labelled, words
 
 ROWS: Final = 200
 """Rows that a table shows; the others are one."""
@@ -26,9 +26,8 @@ PRINTED: Final = 10
 MOVERS: Final = 5
 """Rows with the largest gains, and with the largest losses, that a table of changes shows."""
 
-#: Keys that are names of acts, and how these are written.
-_OF_ACTS: Final = ("action", "figure", "step")
-_ACTS: Final = {"rsvped": "RSVPed"}
+#: Keys that are names of acts.
+_OF_ACTS: Final = frozenset({"action", "figure", "step"})
 
 _LONGEST: Final = 300  # characters of a label; a title of thousands would fill the page
 
@@ -89,8 +88,8 @@ def of_report(declared: Report | Analysis, report: pd.DataFrame, *, rows: int = 
     what changed the largest gains are first, and then the largest losses.
     """
     report = labelled(report)
-    for level in set(_OF_ACTS).intersection(report.index.names):
-        report = report.rename(index=_ACTS, level=level)
+    for level in _OF_ACTS.intersection(report.index.names):
+        report = report.rename(index={"rsvped": words("rsvped")}, level=level)
     shown = declared.shown(report)
     if declared.is_over_time:
         report = _newest_first(report, shown)

@@ -15,6 +15,7 @@ from osdi_frames.plots import axes, bars, categories, colors, pairs
 from osdi_frames.plots.labels import labels, name_of
 from osdi_frames.plots.refusal import plot_of
 from osdi_frames.reports.measures import show
+from osdi_frames.reports.titles import words
 
 _SLOT = 0.3  # inches of height for each bar of an own figure
 _ROOM = 1.5  # inches for title and axis
@@ -108,11 +109,11 @@ def _steps(rows: pd.DataFrame, names: pd.Index, kind: colors.SeriesKind) -> list
     found = list[_Step]()
     for name, (people, *shares, low, high) in zip(names, numbers, strict=True):
         if np.isnan(people):
-            found.append(_Step(str(name), kind, 0, "hidden"))
+            found.append(_Step(words(name), kind, 0, "hidden"))
             continue
         interval = None if np.isnan(low) else (float(low * numbers[0, 0]), float(high * numbers[0, 0]))
         said = [show(share, "share") for share in shares if found and not np.isnan(share)]
-        found.append(_Step(str(name), kind, int(people), " · ".join([f"{people:,.0f}", *said]), interval))
+        found.append(_Step(words(name), kind, int(people), " · ".join([f"{people:,.0f}", *said]), interval))
     return found
 
 

@@ -40,6 +40,7 @@ _WORDS: Final = {
     "location_country": "country",
     "location_region": "region",
     "sponsor_title": "sponsor",
+    "rsvped": "RSVPed",
     "change_share": "change in %",
     "of_first": "of the first step",
     "of_previous": "of the step before",
