@@ -152,3 +152,14 @@ def test_what_did_not_change_is_plus_or_minus_nothing_and_acts_are_written_as_wo
     assert [cell.text for cell in table.rows[0]] == ["RSVPed", "Park", "1", "1", "±0", "±0.0%"]
     by_source = tables.of_report(DECLARED["changes_by_source"], of.compare(acts, "W", until="2026-05-18"))
     assert {row[0].text for row in by_source.rows} == {"email", "rsvped"}
+
+
+def test_the_bar_of_a_petition_is_as_long_as_its_goal_is_reached():
+    signed = pd.DataFrame(
+        {
+            "petition_id": ["park", "park", "park", "river"],
+            "created_date": pd.Timestamp("2026-05-01", tz="UTC"),
+        }
+    )
+    table = tables.of_report(DECLARED["goals"], of.goals(signed, {"park": 2, "river": 4}))
+    assert [(row[0].text, row[0].bar) for row in table.rows] == [("park", 100.0), ("river", 25.0)]

@@ -99,7 +99,8 @@ def of_report(declared: Report | Analysis, report: pd.DataFrame, *, rows: int = 
     table = _laid_out(report, shown, rows=rows, ordered_by=declared.count)
     if declared.count:
         present = report[declared.count].head(rows).astype("float64").fillna(0).clip(lower=0)
-        bars = (present / max(present.max(), 1) * 100).round(1)  # in % of the largest
+        whole = report["goal"].head(rows) if "goal" in report else max(present.max(), 1)
+        bars = (present / whole * 100).clip(upper=100).round(1)  # in % of the largest, or of the goal
         for row, bar in zip(table.rows, bars.tolist(), strict=True):
             row[0] = replace(row[0], bar=bar)
     return table
