@@ -208,3 +208,11 @@ def test_a_style_that_was_chosen_neither_shows_nor_is_lost(small):
 def test_where_no_event_has_coordinates_there_is_no_map(small):
     assert "RSVPs by region" in small
     assert "Events on the map" not in small
+
+
+def test_what_is_not_known_of_new_people_stands_where_new_is_explained(sample):
+    header, _, rest = sample.partition("</header>")
+    assert "Not counted: " in header
+    assert "Not known: " not in header
+    [new] = re.findall("<dt>New</dt><dd>(.*?)</dd>", rest, re.DOTALL)
+    assert new.count("Not known: whether") == 2
