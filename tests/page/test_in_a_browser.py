@@ -155,8 +155,9 @@ def test_nothing_scrolls_sideways_but_the_tables(opened, request, archive):
 def test_a_telephone_shows_what_changed_and_a_screen_whole_titles(opened, sample):
     lines = "all => all.map(it => new Set([...it.getClientRects()].map(box => box.top)).size)"
     with opened(sample, width=400) as it:
-        for name in ("changes", "changes_by_source", "changes_by_title"):
-            change = it.heading(name, "Change").bounding_box()
+        seen = {"changes": "Change in %", "changes_by_source": "Change in %", "changes_by_title": "Change"}
+        for name, heading in {**seen, "news": "Date"}.items():
+            change = it.heading(name, heading).bounding_box()
             assert change["x"] + change["width"] <= 400 - 2 * 16  # the margins of page and report
         it.page.set_viewport_size({"width": 1280, "height": 900})
         titles = it.page.locator("#rsvps_by_campaign tbody th bdi").evaluate_all(lines)
