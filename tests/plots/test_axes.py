@@ -87,7 +87,6 @@ def test_what_is_drawn_sums_to_the_total(table, data, top):
             assert said or texts(ax) == ["nothing to report"], name
 
 
-@pytest.mark.filterwarnings("ignore:no installed font has these letters")
 def test_every_report_of_a_sample_is_drawn(little):
     events, signatures = of.read_events(little), of.read_signatures(little)
     read = {"events": events, "snapshots": events.dropna(subset="fetched_at"), "signatures": signatures}
@@ -246,7 +245,6 @@ def test_a_frame_that_is_no_table_of_events_has_no_map():
 # -- what is drawn fits --
 
 
-@pytest.mark.filterwarnings("ignore:no installed font has these letters")
 @pytest.mark.parametrize("layout", [None, "constrained"])
 @pytest.mark.parametrize("width", [5, 8])
 def test_labels_and_legends_are_within_the_figure_and_apart(width, layout):

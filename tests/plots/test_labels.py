@@ -18,9 +18,6 @@ from osdi_frames.plots.labels import PLAIN, labels, shortened
 
 from .drawn import EVENTS, SIGNATURES, counted, draw, every_text, legend, names, render, widths
 
-#: Tests are of machines with any fonts.
-pytestmark = pytest.mark.filterwarnings("ignore:no installed font has these letters")
-
 #: What is drawn as it stands.
 KEPT = {
     "mathtext": "$x$",

@@ -166,7 +166,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:no installed font has these letters")
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 @pytest.mark.parametrize("size", [(2.5, 2), (8, 4.5), (30, 0.9)], ids=str)
 def test_hostile_names_are_drawn_on_axes_of_any_size(size, style):
