@@ -195,3 +195,11 @@ def test_what_is_hidden_is_called_so():
 
 def test_steps_are_named_as_in_tables():
     assert names(draw("funnel", of.funnel(SOME, ["signed", "rsvped"]))) == ["signed", "RSVPed"]
+
+
+def test_a_value_called_other_is_not_cut_short():
+    index = pd.Index(["(other: 2)", "a"], name="source")
+    report = pd.DataFrame({"before": [90, 9], "now": [90, 9], "change": 0}, index=index)
+    assert texts(draw("compare", report)) == ["90", "9", "90 · ±0", "9 · ±0"]
+    others = pd.DataFrame({"before": 9, "now": 9, "change": 0}, index=[f"s{number}" for number in range(9)])
+    assert "72 (cut short)" in texts(draw("compare", others, top=1))

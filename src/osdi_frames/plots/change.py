@@ -20,7 +20,9 @@ def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> A
     counts = pairs.with_others(report[["before", "now"]], top)
     texts = [_texts(*row) for row in counts.astype(object).to_numpy()]
     styles = [colors.SEATS, colors.bar("value")]
-    return pairs.draw(counts, ax=ax, title="What changed", unit="counted", texts=texts, styles=styles)
+    return pairs.draw(
+        counts, ax=ax, top=top, title="What changed", unit="counted", texts=texts, styles=styles
+    )
 
 
 @plot_of("signatures, goals", ("signatures", "goal", "share"))

@@ -135,7 +135,7 @@ def attribution(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) 
         for first, first_share, last, last_share in drawn.astype(object).itertuples(index=False)
     ]
     styles = [colors.bar("value", number) for number in range(2)]
-    return pairs.draw(counts, ax=ax, title=title, unit="people", texts=texts, styles=styles)
+    return pairs.draw(counts, ax=ax, top=top, title=title, unit="people", texts=texts, styles=styles)
 
 
 def _with_share(count: Any, share: Any) -> str:

@@ -36,6 +36,7 @@ def draw(
     counts: pd.DataFrame,
     *,
     ax: Axes | None,
+    top: int,
     title: str,
     unit: str,
     texts: Sequence[Sequence[str]],
@@ -43,7 +44,8 @@ def draw(
 ) -> Axes:
     """Draw two columns of counts as pairs of bars.
 
-    `texts` are written at the bars of each row. The names of the columns explain the bars.
+    Rows beyond `top` are the others. `texts` are written at the bars of each row. The names of the columns explain the
+    bars.
     """
     ax = axes.prepared(ax, title, height=_ROOM + _SLOT * max(len(counts), 2), is_empty=counts.empty)
     if counts.empty:
@@ -57,10 +59,10 @@ def draw(
     size = bars.points(ax, 2 * len(shown))
     bars.name(ax, [*shown.index], size=min(size * 1.5, axes.label_points()))
     written = [
-        bars.Written(bar, place, count, texts[row][number], f"{count:,}", row_name.startswith("(other: "))
+        bars.Written(bar, place, count, texts[row][number], f"{count:,}", row >= top)
         for number, name in enumerate(shown)
-        for row, (row_name, bar, place, count) in enumerate(
-            zip(shown.index, drawn[number], places[number], shown[name].tolist(), strict=True)
+        for row, (bar, place, count) in enumerate(
+            zip(drawn[number], places[number], shown[name].tolist(), strict=True)
         )
     ]
     bars.write(ax, written, size=size, legend=[*shown])
