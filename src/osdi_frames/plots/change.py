@@ -6,12 +6,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames.plots import categories, colors, pairs
-from osdi_frames.plots.refusal import plot_of
+from osdi_frames.plots.refusal import draws
 from osdi_frames.reports.measures import show
 from osdi_frames.reports.titles import labelled
 
 
-@plot_of("frame", ("before", "now", "change"))
+@draws("frame", ("before", "now", "change"))
 def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw what moved most, before and now.
 
@@ -25,7 +25,7 @@ def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> A
     )
 
 
-@plot_of("signatures, goals", ("signatures", "goal", "share"))
+@draws("signatures, goals", ("signatures", "goal", "share"))
 def goals(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw how far petitions are from their goals.
 

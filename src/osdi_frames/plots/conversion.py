@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from osdi_frames.plots import axes, bars, categories, colors, pairs
 from osdi_frames.plots.labels import labels, name_of
-from osdi_frames.plots.refusal import plot_of
+from osdi_frames.plots.refusal import draws
 from osdi_frames.reports.measures import show
 from osdi_frames.reports.titles import words
 
@@ -43,7 +43,7 @@ class _Step:
         return max(self.people, self.interval[1] if self.interval else 0)
 
 
-@plot_of("actions", ("people", *_SHARES))
+@draws("actions", ("people", *_SHARES))
 def funnel(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw how many people reach each step.
 
@@ -117,7 +117,7 @@ def _steps(rows: pd.DataFrame, names: pd.Index, kind: colors.SeriesKind) -> list
     return found
 
 
-@plot_of("actions", ("people", "share"), _TOUCHED)
+@draws("actions", ("people", "share"), _TOUCHED)
 def attribution(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw the people who acted by what brought them.
 

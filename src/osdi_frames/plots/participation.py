@@ -9,13 +9,13 @@ from pandas.api.types import is_integer_dtype
 
 from osdi_frames.plots import categories, heat, over_time
 from osdi_frames.plots.labels import names_of_times, periods_of
-from osdi_frames.plots.refusal import not_a_report, plot_of
+from osdi_frames.plots.refusal import draws, not_a_report
 from osdi_frames.reports.hours import WEEKDAYS
 from osdi_frames.reports.measures import show
 from osdi_frames.tables.schema import NO_DATE
 
 
-@plot_of("actions", ("new", "returning"), others=("people",), has_times=True)
+@draws("actions", ("new", "returning"), others=("people",), has_times=True)
 def engagement(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the new and the returning people of each period.
 
@@ -35,7 +35,7 @@ def engagement(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     )
 
 
-@plot_of("actions", ("people",), has_times=True)
+@draws("actions", ("people",), has_times=True)
 def retention(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the share of each cohort that is active later.
 
@@ -60,7 +60,7 @@ def retention(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     )
 
 
-@plot_of("actions", ("people", "share"))
+@draws("actions", ("people", "share"))
 def repeats(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw how many people acted once, twice, and so on."""
     report = report.sort_index()
@@ -72,7 +72,7 @@ def repeats(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> A
     return categories.draw(counts, ax=ax, top=top, title=title, unit="people", keeps_order=True)
 
 
-@plot_of("actions", ("rsvps", "rsvps_per_event"), others=("events",))
+@draws("actions", ("rsvps", "rsvps_per_event"), others=("events",))
 def hosts(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
     """Draw the RSVPs to each host's events.
 
@@ -82,7 +82,7 @@ def hosts(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axe
     return categories.draw(counts, ax=ax, top=top, title="RSVPs by host", unit=unit, has_total=False)
 
 
-@plot_of("frame", ())
+@draws("frame", ())
 def weekday_hours(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the hours of the week, the darker the more."""
     if not {*report.index} <= {*WEEKDAYS} or report.shape[1] != 24:

@@ -55,7 +55,7 @@ def documentation(name: str, arguments: str, *, first: str, text: str, has_top: 
     )
 
 
-def plot_of(
+def draws(
     arguments: str, *forms: Collection[str], others: Collection[str] = (), has_times: bool = False
 ) -> Callable[[Plot], Plot]:
     """Make a function the plot of a report.
