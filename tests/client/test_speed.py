@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
+import random
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -141,6 +143,67 @@ def test_a_slot_rests_from_the_answer_on_however_late_it_came():
             began.append(now[0])
             now[0] += took
     assert began == pytest.approx([0.0, 0.7, 1.7, 1.7, 2.7])
+
+
+def reached(ways: Iterable[tuple[float, float]]) -> list[float]:
+    """Return when requests reach a service, by the seconds of their ways there and back, at four a second."""
+    now, moments, on_their_way = [0.0], [], []
+
+    def advance(end: float) -> None:
+        while on_their_way and on_their_way[0][0] <= end:
+            now[0], _, slot = heapq.heappop(on_their_way)
+            slot.close()
+        now[0] = end
+
+    limit = RateLimit(4, clock=lambda: now[0], sleep=lambda seconds: advance(now[0] + seconds))
+    for number, (there, back) in enumerate(ways):
+        if len(on_their_way) == 4:
+            advance(on_their_way[0][0])
+        slot = ExitStack()
+        slot.enter_context(limit.slot())
+        moments.append(now[0] + there)
+        heapq.heappush(on_their_way, (now[0] + there + back, number, slot))
+    return moments
+
+
+@pytest.mark.parametrize("way", [(0.05, 0.0), (0.0, 0.05), (0.3, 0.0), (0.0, 0.3), (0.4, 0.4)])
+def test_steady_latency_leaves_the_whole_rate(way):
+    moments = reached([way] * 200)
+    assert most_in_a_window(moments, 1.0) <= 4
+    assert len(moments) / (moments[-1] - moments[0]) >= 3.9
+
+
+LATE = {
+    "by any time up to 0.3 s": lambda chance: (chance.uniform(0, 0.3), 0.0),
+    "by 0.1 to 0.3 s": lambda chance: (chance.uniform(0.1, 0.3), 0.0),
+    "every second one": lambda chance: (chance.choice([0.03, 0.13]), 0.01),
+    "a few": lambda chance: (chance.choices([0.03, 0.33], [19, 1])[0], 0.01),
+    "most by little, some by much": lambda chance: (0.03 + chance.expovariate(50), 0.03),
+    "on the way back": lambda chance: (0.02, chance.uniform(0, 0.3)),
+}
+
+
+@pytest.mark.parametrize("way", LATE.values(), ids=LATE)
+def test_no_second_holds_more_however_late_requests_are(way):
+    for seed in range(10):
+        chance = random.Random(seed)
+        assert most_in_a_window(reached(way(chance) for _ in range(150)), 1.0) <= 4
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("latency", [0.05, 0.3])
+def test_a_pull_uses_the_whole_rate_at_any_steady_latency(latency):
+    with apart(per_page=2) as served:
+        served.add(400)
+        served.running.inject("latency", seconds=latency)
+        with served.client(rate=4, workers=16) as client:
+            began = time.monotonic()
+            assert len(client.events()) == 400
+            took = time.monotonic() - began
+        seen = [request["at"] for request in served.asked()]
+    assert most_in_a_window(seen, 1.0) <= 4
+    print(f"{len(seen)} requests at {latency} s: {len(seen) / took:.2f} a second")
+    assert len(seen) / took >= 3.9
 
 
 def test_a_pause_holds_back_whoever_waits():

@@ -18,11 +18,13 @@ import ssl
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from queue import SimpleQueue
+from statistics import median
 from typing import Any
 from urllib.parse import unquote
 
@@ -50,6 +52,9 @@ LARGEST = 64 << 20
 
 _LONGEST_PAUSE = 300.0  # seconds of a Retry-After that are waited for
 _REDIRECTS = 5
+_TRIPS = 32  # the latest round trips, which show how steady latency is
+_TRIPS_NEEDED = 8
+_MARGIN = 0.002  # seconds, for what clocks and threads add to them
 _BLOCK = 1 << 16
 _LOCATION = "osdi_frames_location"
 
@@ -288,8 +293,11 @@ class RateLimit:
 
     At most `calls` do so in any `per` seconds. There are as many slots as calls. A request holds one from before it is
     sent until it has been answered, and the slot then rests for `per` seconds. Whenever a request reached the service,
-    the one that follows it in its slot reaches it at least `per` seconds later, however long either was on its way. A
-    slow service is asked more slowly.
+    the one that follows it in its slot reaches it at least `per` seconds later, however long either was on its way.
+
+    Where latency is steady, requests reach the service as far apart as they are sent. The rest then begins before the
+    answer, by the part of a round trip that the next request will need as well. A service that takes longer than `per`
+    to answer is asked more slowly.
     """
 
     def __init__(
@@ -309,8 +317,9 @@ class RateLimit:
         self._sleep = sleep
         self._lock = threading.Lock()
         self._not_before = -math.inf
-        # When each slot that nobody holds has rested; earliest first, since slots are given back in time.
-        self._rested: SimpleQueue[float] | None = None if calls is None else SimpleQueue()
+        self._trips: deque[float] = deque(maxlen=_TRIPS)
+        # When the last request of each slot that nobody holds was answered.
+        self._answered: SimpleQueue[float] | None = None if calls is None else SimpleQueue()
         for _ in range(calls or 0):
             self._give_back(-math.inf)
 
@@ -320,13 +329,15 @@ class RateLimit:
 
         Wait for one before.
         """
-        rested = -math.inf if self._rested is None else self._rested.get()
+        self._wait()
+        sent = self._clock()
         try:
-            while (seconds := max(rested, self._not_before) - self._clock()) > 0:
-                self._sleep(seconds)
             yield
         finally:
-            self._give_back(self._clock() + self._per)
+            answered = self._clock()
+            with self._lock:
+                self._trips.append(answered - sent)
+            self._give_back(answered)
 
     def hold(self, seconds: float) -> None:
         """Begin no request for some seconds.
@@ -336,9 +347,33 @@ class RateLimit:
         with self._lock:
             self._not_before = max(self._not_before, self._clock() + seconds)
 
-    def _give_back(self, rested: float) -> None:
-        if self._rested is not None:
-            self._rested.put(rested)
+    def _wait(self) -> None:
+        answered = -math.inf if self._answered is None else self._answered.get()
+        try:
+            while (seconds := self._rested(answered) - self._clock()) > 0:
+                self._sleep(seconds)
+        except BaseException:
+            self._give_back(answered)
+            raise
+
+    def _rested(self, answered: float) -> float:
+        """Return when a slot has rested."""
+        with self._lock:
+            return max(answered - self._steady() + self._per, self._not_before)
+
+    def _steady(self) -> float:
+        """Return the seconds that the next round trip takes at least.
+
+        It can be faster than the fastest of the latest ones, the more so the more these differ.
+        """
+        if len(self._trips) < _TRIPS_NEEDED:
+            return 0.0
+        fastest = min(self._trips)
+        return max(0.0, fastest - 2 * (median(self._trips) - fastest) - _MARGIN)
+
+    def _give_back(self, answered: float) -> None:
+        if self._answered is not None:
+            self._answered.put(answered)
 
 
 def _texts(value: Any) -> Iterator[str]:
