@@ -475,11 +475,6 @@ def test_a_time_with_another_offset_falls_into_its_utc_day():
     assert reports.signatures_over_time(table).index[0] == pd.Timestamp("2026-05-02", tz="UTC")
 
 
-def test_an_unknown_frequency_is_refused():
-    with pytest.raises(InvalidColumn, match="signatures_over_time: 'fortnight' is no period; h, D, W, MS"):
-        reports.signatures_over_time(signatures(signed("a", at="2026-05-01")), freq="fortnight")
-
-
 # -------------------------------------------------------------------------------------------- RSVPs over time
 
 

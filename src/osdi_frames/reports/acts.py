@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -24,10 +23,6 @@ T = TypeVar("T", pd.Timestamp, pd.Timedelta)
 ACTIONS: Final = tuple(act.action for act in sorted(ACTS, key=lambda act: act.table.name == "events"))
 #: The call that reads a frame of acts.
 READER: Final = "osdi_frames.open(source).actions()"
-
-#: A pandas period, or the offset alias of its start or end.
-_FREQ: Final = re.compile(r"(?:(?P<unit>[MQY])[SE]?|[hDW])(?P<anchor>-[A-Z]{3})?")
-
 
 _NEEDS: Final[Mapping[str, Convert]] = {
     "person_id": identity,
@@ -118,26 +113,6 @@ def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -
     if name not in ACTIONS and not rows["action"].eq(name).any():
         raise InvalidArgument(f"{report}: nobody {quoted(name)}; {nearest(name, ACTIONS)}")
     return name
-
-
-def period_of(freq: str, *, report: str) -> tuple[str, str]:
-    """Return a period's pandas alias, and that of its offset.
-
-    >>> period_of("M", report="engagement"), period_of("QS", report="engagement"), period_of("W", report="engagement")
-    (('M', 'ME'), ('Q', 'QE'), ('W', 'W'))
-    """
-    found = _FREQ.fullmatch(freq) if isinstance(freq, str) else None
-    if found is None:
-        raise InvalidArgument(f"{report}: freq is h, D, W, M, Q or Y, not {quoted(freq)}")
-    anchor = found["anchor"] or ""
-    period, offset = freq, freq
-    if found["unit"]:
-        period, offset = f"{found['unit']}{anchor}", f"{found['unit']}E{anchor}"
-    try:
-        pd.Period(ordinal=0, freq=period)
-    except ValueError:
-        raise InvalidArgument(f"{report}: {quoted(freq)} is no period; h, D, W, M, Q and Y are") from None
-    return period, offset
 
 
 def moment(value: Any, *, report: str) -> pd.Timestamp:

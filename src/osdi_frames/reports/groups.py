@@ -22,6 +22,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_dtype
+from pandas.tseries.frequencies import to_offset
+from pandas.tseries.offsets import BaseOffset
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.problems import FAR, trusted_years
@@ -44,6 +46,10 @@ class Period:
     column: str
     freq: Literal["D", "W", "M", "Q", "Y"] = "M"
 
+    def __post_init__(self) -> None:
+        if self.freq not in PERIOD_NAMES:
+            raise InvalidArgument(f"Period: freq is D, W, M, Q or Y, not {quoted(self.freq)}")
+
     @property
     def name(self) -> str:
         """The name of the index."""
@@ -57,6 +63,9 @@ Coded: TypeAlias = tuple[NDArray[Any], pd.Index]
 """The number of each row's value, and the label of each number, labels in order."""
 
 PERIOD_NAMES: Final = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
+#: A period of pandas, or the offset of its start or end.
+_FREQ: Final = re.compile(r"(?:(?P<unit>[MQY])(?P<edge>[SE])?|[hDW])(?P<anchor>-[A-Z]{3})?")
+_FREQS: Final = "h, D, W, M, Q or Y"
 #: How a period is written, by the day on which it starts.
 _FORMATS: Final = {"M": "%Y-%m", "Q": "%Y-%m", "Y": "%Y"}
 #: The names of periods, as reports write them.
@@ -155,12 +164,37 @@ def group(
     return Groups(pd.Series(number, dtype="int64"), labels.set_names(names), in_time, tuple(notes))
 
 
+def period_of(freq: str, *, report: str) -> str:
+    """Return the pandas alias of a period, also of one named by its offset.
+
+    >>> [period_of(freq, report="engagement") for freq in ("M", "ME", "QS", "W")]
+    ['M', 'M', 'Q', 'W']
+    """
+    found = _FREQ.fullmatch(freq) if isinstance(freq, str) else None
+    period = f"{found['unit']}{found['anchor'] or ''}" if found and found["unit"] else freq
+    if found is None or _offset(period) is None:
+        raise InvalidArgument(f"{report}: freq is {_FREQS}, not {quoted(freq)}")
+    return period
+
+
+def _offset(freq: Any) -> BaseOffset | None:
+    """Return an offset, also of one named by its period."""
+    found = _FREQ.fullmatch(freq) if isinstance(freq, str) else None
+    if found and found["unit"] and not found["edge"]:
+        freq = f"{found['unit']}E{found['anchor'] or ''}"
+    try:
+        return to_offset(freq)
+    except (TypeError, ValueError):
+        return None
+
+
 def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
     """Group the rows by period, each named by its start."""
-    try:
-        grouper = pd.Grouper(key=column, freq=freq, label="left")
-    except (TypeError, ValueError):
-        raise InvalidColumn(f"{report}: {quoted(freq)} is no period; h, D, W, MS, QS and YS are") from None
+    offset = _offset(freq)
+    if offset is None or offset.n < 1:
+        several = "a number of them, as 6h, or another offset of pandas"
+        raise InvalidArgument(f"{report}: freq is {_FREQS}, {several}, not {quoted(freq)}")
+    grouper = pd.Grouper(key=column, freq=offset, label="left")
     number, labels = _binned(rows[column], grouper)
     # "W", "ME" and their like end with a day, and to the left of such a period is the day before it starts.
     labels = labels + pd.Timedelta(days=1) if grouper.closed == "right" else labels

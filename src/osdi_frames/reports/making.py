@@ -45,7 +45,9 @@ _RAISES = """MissingColumn
     a frame lacks a column that is needed; all that are missing are named
 InvalidColumn
     a list-valued column in `by`, a column that holds what is no whole number or no time, or numbers whose sum does
-    not fit 64 bits"""
+    not fit 64 bits
+InvalidArgument
+    a `freq` or another argument that cannot be"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +344,7 @@ def _arguments(report: Report) -> dict[Parameter, str]:
         last[Parameter("pause", option, default="1min")] = "the longest time between two pages of one pull"
     elif report.kind == "over time":
         columns = "; for one column of counts per value"
-        aliases = 'a pandas offset alias: "h", "6h", "D", "W", "MS" or "ME", "QS", "YS"'
+        aliases = 'a period, "h", "D", "W", "M", "Q" or "Y", or an offset of pandas, as "6h"'
         last[Parameter("freq", option, default="D")] = aliases
     arguments = {Parameter(report.table, given): f"one row per {row}, with {', '.join(report.columns)}"}
     if report.by is None:

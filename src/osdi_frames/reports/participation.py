@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from osdi_frames.errors import counted
 from osdi_frames.problems import FAR
-from osdi_frames.reports.acts import Acts, moment, noted, period_of
-from osdi_frames.reports.groups import group_periods
+from osdi_frames.reports.acts import Acts, moment, noted
+from osdi_frames.reports.groups import group_periods, period_of
 from osdi_frames.tables.schema import NONE
 
 _YEARS: Final = pd.DatetimeIndex(["2000-01-01", f"{2000 + FAR}-01-01"])
@@ -67,9 +67,9 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
     June       0    0          0        0
     July       1    0          1        2
     """
-    _, offset = period_of(freq, report="engagement")
+    period = period_of(freq, report="engagement")
     acts = Acts.of(actions, "number", report="engagement", include=include)
-    periods = group_periods(acts.rows, "date", offset, report="engagement")
+    periods = group_periods(acts.rows, "date", period, report="engagement")
     first = acts.first_of_each()
     counts = {
         "people": acts.rows["person_id"].groupby(periods.number).nunique(),
@@ -132,12 +132,12 @@ def retention(
     June       0  NaN  NaN  NaN
     July       1  1.0  NaN  NaN
     """
-    period, offset = period_of(freq, report="retention")
+    period = period_of(freq, report="retention")
     acts = Acts.of(actions, "number", report="retention", include=include)
     end = acts.rows["date"].max() if until is None else moment(until, report="retention")
     first = acts.first_of_each()
     ours = first[first["person_id"].isin(acts.started)].reset_index(drop=True)
-    cohorts = group_periods(ours, "date", offset, report="retention")
+    cohorts = group_periods(ours, "date", period, report="retention")
     starts = _ordinals(pd.DatetimeIndex(cohorts.labels), period)
     people = np.bincount(cohorts.number, minlength=len(cohorts.labels))
     made = pd.DataFrame({"people": people.astype("int64")}, cohorts.labels)
