@@ -14,9 +14,10 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames import keywords, receiver, sandbox
-from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, MissingExtra, OsdiError
+from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, MissingExtra, OsdiError, nearest
 from osdi_frames.reader import Settings
 from osdi_frames.resolving.filters import FILTERS
+from osdi_frames.tables import TABLES
 
 EVENTS = of.read_events({"title": "March", "total_accepted": 3, "start_date": "2026-05-01T18:00:00Z"})
 POLARS = pl.from_arrow(of.open({"title": "March", "total_accepted": 3}).scan("events").read_all())
@@ -298,3 +299,29 @@ def test_no_problem_is_made_of_another_kind():
     ]
     assert len(kinds) > 20
     assert not [ast.unparse(kind) for kind in kinds if isinstance(kind, ast.Constant | ast.JoinedStr)]
+
+
+PETITIONS = [f"p{number:04d}" for number in range(95)]
+MANY_NAMES = {
+    "a column of a table": (lambda: of.read_events([], columns=["lokashun"]), len(TABLES["events"].columns)),
+    "a petition": (lambda: of.report(signed_petitions(PETITIONS), petition="zzz94"), len(PETITIONS)),
+}
+
+
+def signed_petitions(ids: list[str]) -> list[dict[str, object]]:
+    return [{"osdi:signature": {"action_network:petition_id": petition}} for petition in ids]
+
+
+@pytest.mark.parametrize(("call", "count"), MANY_NAMES.values(), ids=MANY_NAMES)
+def test_an_error_lists_forty_names_at_most_and_how_many_more_there_are(call, count):
+    with pytest.raises(LookupError) as raised:
+        call()
+    names = str(raised.value).partition("there are: ")[2].partition(";")[0].split(", ")
+    assert names[40:] == [f"and {count - 40} more"]
+
+
+def test_the_nearest_of_many_names_are_first_and_few_keep_their_order():
+    assert nearest("zzzz", ["b", "a"]) == "there are: b, a"
+    names = [*(f"unlike {number}" for number in range(60)), "abcd efgh ijkl"]
+    assert nearest("abcd", names).startswith("nearest: abcd")
+    assert nearest("a-b-c-d-", names).startswith("there are: abcd efgh ijkl, ")

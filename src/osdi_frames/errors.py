@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from types import FrameType, TracebackType
 
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.quoting import cut, listed, quoted
+
+_MOST_NAMES = 40  # in one message
 
 
 def _sentence(error: Exception) -> str:
@@ -256,6 +258,8 @@ def no_attribute(of: str, name: str, names: Iterable[str]) -> AttributeError:
 def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = None) -> str:
     """Say which of `names` are nearest to a mistyped `name`, by themselves or by their titles, in any case.
 
+    If none is near, all are listed; of more than forty the first forty.
+
     >>> nearest("modified", ["modified_date", "created_date", "title"])
     'nearest: modified_date'
     >>> nearest("march", ["5f", "6a"], {"5f": "The March", "6a": "Picnic"})
@@ -271,5 +275,17 @@ def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = 
     near = difflib.get_close_matches(wanted, spelled, cutoff=0.5) or [
         text for text in spelled if wanted in text
     ]
-    found = dict.fromkeys(text for spelling in near for text in spelled[spelling])
-    return f"nearest: {', '.join(found)}" if found else f"there are: {', '.join(shown.values())}"
+    found = list(dict.fromkeys(text for spelling in near for text in spelled[spelling]))
+    return (
+        f"nearest: {listed(found, _MOST_NAMES)}"
+        if found
+        else f"there are: {listed(_in_order(wanted, spelled, shown), _MOST_NAMES)}"
+    )
+
+
+def _in_order(wanted: str, spelled: Mapping[str, list[str]], shown: Mapping[str, str]) -> list[str]:
+    """Return the names, the nearest first where not all are listed."""
+    if len(shown) <= _MOST_NAMES:
+        return list(shown.values())
+    near = difflib.get_close_matches(wanted, spelled, n=len(spelled), cutoff=0)
+    return list(dict.fromkeys(text for spelling in near for text in spelled[spelling]))

@@ -86,12 +86,12 @@ def paths_cut() -> Iterator[None]:
         raise with_paths_cut(error) from None
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str], most: int = _NAMED) -> str:
     """Return the first of some names, and how many more there are.
 
     >>> listed("abc"), listed("abcde")
     ('a, b, c', 'a, b, c, and 2 more')
     """
     names = list(names)
-    more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"{', '.join(map(cut, names[:_NAMED]))}{more}"
+    more = f", and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(map(cut, names[:most]))}{more}"

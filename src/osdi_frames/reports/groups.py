@@ -183,9 +183,10 @@ def _offset(freq: Any) -> BaseOffset | None:
     if found and found["unit"] and not found["edge"]:
         freq = f"{found['unit']}E{found['anchor'] or ''}"
     try:
-        return to_offset(freq)
+        offset: BaseOffset | None = to_offset(freq)
     except (TypeError, ValueError):
         return None
+    return offset
 
 
 def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
