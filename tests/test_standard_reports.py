@@ -6,7 +6,7 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames.errors import MissingColumn, UnknownReport
-from osdi_frames.reports import function_of
+from osdi_frames.reports import STANDARD, function_of
 from osdi_frames.reports.declared import KEYED
 
 
@@ -59,6 +59,25 @@ def test_columns_and_types_of_a_report_are_the_same_whatever_rows_come(part, dat
             continue
         expected = reported[name].drop(columns=lacking, errors="ignore")
         assert frame.reset_index().dtypes.equals(expected.reset_index().dtypes)
+
+
+NAMES = [declared.name for declared in STANDARD]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_standard_report_can_be_asked_for_alone_by_its_name(name):
+    event = {"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"}
+    made = of.report(event, reports=[name])
+    assert set(made) <= {name}  # what has no rows to count is not made
+
+
+def test_reports_asked_for_by_name_come_in_that_order(data):
+    source = data / "attendances.ndjson.zst"
+    whole = of.report(source)
+    made = of.report(source, reports=[*reversed(NAMES)])
+    assert list(made) == [*reversed(list(whole))]
+    assert {"changes", "engagement", "retention"} <= set(made)
+    assert_frame_equal(made["engagement"], whole["engagement"])
 
 
 def test_a_report_that_was_not_made_is_an_error_that_lists_the_others():

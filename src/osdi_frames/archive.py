@@ -379,7 +379,8 @@ class Archive(Reader):
         Parameters
         ----------
         reports
-            The reports to make; the standard set when not given. `osdi_frames.reports.Report` declares others.
+            The reports to make, by name; the standard set when not given. `osdi_frames.reports.Report` declares
+            others.
         show_addresses
             Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers,
             websites and titles as they are. By default they are hidden, and what then looks alike is one row.
@@ -406,6 +407,8 @@ class Archive(Reader):
         ------
         UnknownValue
             A petition, campaign or status to filter by occurs nowhere.
+        UnknownReport
+            A name in `reports` that is not in the standard set.
         InvalidColumn
             A report by a column that identifies people, or with `min_count` one that has a column per value.
 

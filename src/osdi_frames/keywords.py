@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # names of types only: who reads tables needs no plots and no
 class Options(TypedDict, total=False):
     """Keywords of `Archive.report` and `Archive.write_report`."""
 
-    reports: Iterable[Report | Analysis]
+    reports: Iterable[Report | Analysis | str]
     show_addresses: bool
     min_count: int | None
     include: Iterable[str]

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, UnknownReport, counted
+from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, UnknownReport, counted, nearest
 from osdi_frames.frames import frame
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.privacy import hide_in_rows
@@ -70,13 +70,12 @@ class ReportRequest:
     """With what the page shows in addition: the map, and what was met while reading."""
 
     def __post_init__(self) -> None:
-        """Refuse reports that identify people; complete `include`."""
-        object.__setattr__(self, "reports", list(self.reports))
+        """Find reports by their names; complete `include`."""
+        object.__setattr__(self, "reports", _declared(self.reports))
         include = exclusion.included(self.include)
         # Who asks for cancelled events by their status wants to count them.
         asked = [*include, *({"cancelled"} & {*Filtering(self.filters).asked.get("status", ())})]
         object.__setattr__(self, "include", tuple(dict.fromkeys(asked)))
-        _refuse(self.reports)
         checked_spelling(self.spelling)
         if self.min_count is not None and (not isinstance(self.min_count, int) or self.min_count < 1):
             raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
@@ -117,7 +116,8 @@ class ReportRequest:
         columns = {name: dict.fromkeys(_HEADLINE[name]) for name in _HEADLINE if name not in self.unfiltered}
         reads = [(name, needed) for declared in self.reported for name, needed in declared.reads.items()]
         if ACTIONS in (read := dict(reads)):
-            joined = {name: first_acts.joined_by(name) for name in first_acts.OF_ACTS if name in read}
+            acts = first_acts.OF_ACTS.keys() & (read.keys() | columns.keys())
+            joined = {name: first_acts.joined_by(name) for name in acts}
             reads += [(ACTIONS, first_acts.NEEDS), *joined.items()]
         for name, needed in reads:
             columns.setdefault(name, {}).update(dict.fromkeys(needed))
@@ -460,13 +460,30 @@ def _suppressed(
     )
 
 
-def _refuse(reports: Sequence[Report | Analysis]) -> None:
-    """Refuse reports by columns that identify people."""
-    for declared in reports:
-        if isinstance(declared, Analysis):
-            continue
-        if not isinstance(declared, Report):
-            raise InvalidArgument(f"reports is a list of osdi_frames.reports.Report, not {quoted(reports)}")
-        for column in TABLES[declared.read_from].columns:
-            if column.name in declared.keys and column.privacy.level == "identifying":
-                raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")
+def _declared(reports: Sequence[Report | Analysis | str]) -> list[Report | Analysis]:
+    """Return the reports, also those that are named.
+
+    Reports by columns that identify people are refused.
+    """
+    by_name = {declared.name: declared for declared in STANDARD}
+    if isinstance(reports, str):
+        raise InvalidArgument(f"reports is a list: reports=[{quoted(reports)}]")
+    found = []
+    for asked in reports:
+        if isinstance(asked, str) and asked not in by_name:
+            raise UnknownReport(f"there is no report {quoted(asked)}; {nearest(asked, by_name)}")
+        declared = by_name[asked] if isinstance(asked, str) else asked
+        if not isinstance(declared, Report | Analysis):
+            raise InvalidArgument(
+                f"reports is a list of names or of osdi_frames.reports.Report, not {quoted(reports)}"
+            )
+        if isinstance(declared, Report):
+            _refuse_identifying(declared)
+        found.append(declared)
+    return found
+
+
+def _refuse_identifying(declared: Report) -> None:
+    for column in TABLES[declared.read_from].columns:
+        if column.name in declared.keys and column.privacy.level == "identifying":
+            raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidArgument, UnknownValue, nearest, only_known
 from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.quoting import quoted
 from osdi_frames.tables import element_types
 from osdi_frames.tables.actions import ACTIONS
 from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN
@@ -134,7 +134,6 @@ class Filtering:
             for value in asked if name not in _BOUNDS else ():
                 if value not in found:
                     hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
-                    hint = cut(hint, _HINT)
                     if found and name in _LISTS and not self.titles:
                         hint += f"; {_LISTS[name]} lists ids with titles"
                     raise UnknownValue(f"no {name} is {quoted(value)}; {hint}")
@@ -178,7 +177,6 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
 
 #: What an e-mail address, a phone number or a query has: titles with one of these are not shown in an error.
 _PERSONAL: Final = re.compile(r"[@\uff20%+#]|\?\S")
-_HINT: Final = 300  # characters of the ids and titles that an error lists
 _MOMENT: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?)?)?")
 
 
