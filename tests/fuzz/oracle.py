@@ -159,10 +159,7 @@ def read(name: str, data: bytes, into: Reading, *, whole: bool) -> None:
     elif data and not data.strip(b"\0") and len(data) >= 1024:
         into.notices.append(f"{name}: an empty tar")
     elif data and PurePosixPath(name).suffix.lower() == ".zip":
-        if begins_with_json(data):  # text and a zip in one file: a reader takes it for either
-            into.damage(name, "begins as text")
-        else:
-            of_zip(name, data, into)  # its first bytes are gone; the index is at its end
+        of_zip(name, data, into)  # its first bytes are gone; the index is at its end
     elif data and PurePosixPath(name).suffix.lower() == ".tar":
         into.damage(name, "its first bytes are gone")
     else:

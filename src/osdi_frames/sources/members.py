@@ -69,7 +69,7 @@ class Unpacking:
             More than the budget was decompressed.
         """
         content = content or name
-        kind = container(content, reader.peek())
+        kind = container(content, reader.peek(), reader)
         if kind is None:
             if not reader.peek(1) and (name != content or not is_lines(name)):
                 self._empty(name)
