@@ -49,6 +49,13 @@ def test_spellings_of_a_code_are_one_row_that_shows_the_most_frequent():
     assert exact.attrs["note"] == ""
 
 
+@pytest.mark.parametrize("blank", ["\t", "\x1f", " ", "\n", "\u00a0"], ids=ascii)
+def test_of_equally_frequent_spellings_one_without_whitespace_around_it_is_shown(blank):
+    report = of.signatures_by_source(frame(source=[f"{blank}sms", "sms", f"SMS{blank}"]))
+    assert counts(report) == {"sms": 3}
+    assert counts(of.signatures_by_source(frame(source=[f"{blank}sms"] * 2 + ["sms"]))) == {f"{blank}sms": 3}
+
+
 def test_other_columns_keep_their_spellings():
     assert len(of.signatures_by_petition(frame(petition_id=["a", "A"]))) == 2
 
@@ -154,7 +161,10 @@ def test_sources_are_those_of_a_count_by_key(rows):
         normal = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text or "").strip().casefold())
         key = None if is_none else normal.replace("_", "-")
         found[key]["(none)" if is_none else text] += 1
-    expected = {min(texts, key=lambda text: (-texts[text], text)): texts.total() for texts in found.values()}
+    expected = {
+        min(texts, key=lambda text: (-texts[text], text != text.strip(), text)): texts.total()
+        for texts in found.values()
+    }
     assert counts(of.signatures_by_source(table_of(rows))) == expected
 
 

@@ -49,9 +49,7 @@ def test_of_every_truncation_of_a_zip_a_problem_is_listed(tmp_path):
         assert documents(path)[1], size
 
 
-@pytest.mark.parametrize(
-    "text", [b"{}", b"[{}]", b'{"a": "' + b"b" * 40 + b'"}'], ids=["{}", "[{}]", "long"]
-)
+@pytest.mark.parametrize("text", [b"{}", b"[{}]", b'{"a": "' + b"b" * 40 + b'"}'], ids=["{}", "[{}]", "long"])
 @pytest.mark.parametrize("files", [FILES, {"000.ndjson": b"\n".join(FILES.values())}], ids=["many", "one"])
 def test_a_zip_whose_damage_is_json_is_read_as_a_zip(text, files, tmp_path):
     path, damaged = tmp_path / "a.zip", bytearray(zipped(files))

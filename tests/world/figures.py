@@ -107,10 +107,10 @@ def _place(row: Row) -> Any:
 
 
 def _code(column: str, rows: list[Row]) -> Label:
-    """Return the label of a code: the spelling that most rows have, the first of equals."""
+    """Return the label of a code: the spelling that most rows have, of equals the first without whitespace around it."""
     spelled = Counter(row[column] for row in rows if row[column] is not None)
     shown: dict[Any, str] = {None: NONE}
-    for spelling in sorted(spelled, key=lambda text: (-spelled[text], text)):
+    for spelling in sorted(spelled, key=lambda text: (-spelled[text], text != text.strip(), text)):
         shown.setdefault(CODES[spelling], spelling)
     return lambda row: shown[CODES[row[column]]]
 

@@ -445,15 +445,17 @@ class Texts:
     def _most_frequent(self) -> list[str]:
         """Return each text's most frequent spelling.
 
-        Of equal ones it is the first in code-point order.
+        Of equal ones it is one without whitespace around it, the first in code-point order.
         """
         counts = np.bincount(self.number, minlength=len(self.texts)).tolist()
         keys = [key(text) for text in self.texts]
-        shown: dict[str, tuple[int, str]] = {}
+        shown: dict[str, tuple[int, bool, str]] = {}
         for each, text, count in zip(keys, self.texts, counts, strict=True):
             if text != NONE:
-                shown[each] = min((-count, text), shown.get(each, (1, "")))
-        return [NONE if text == NONE else shown[each][1] for each, text in zip(keys, self.texts, strict=True)]
+                shown[each] = min((-count, text != text.strip(), text), shown.get(each, (1, False, "")))
+        return [
+            NONE if text == NONE else shown[each][-1] for each, text in zip(keys, self.texts, strict=True)
+        ]
 
 
 def spelling_note(column: str, before: Texts, after: Texts) -> str:
