@@ -138,7 +138,7 @@ def test_every_way_of_reading_gives_the_same_cells_of_any_documents(
     every_way_is_as_the_reference_of_any(data, table, made)
 
 
-#: What stands before the entries of lists: nothing, or what is no object.
+#: What stands before the entries of lists: nothing, or a value that is not an object.
 MISPLACED = [None, 7, "x@example.org", []]
 LISTS = {
     "email_addresses": {"address": "b@example.org"},

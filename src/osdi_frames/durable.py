@@ -76,7 +76,7 @@ def replacing(path: Path, *, partial: str = PARTIAL) -> Iterator[BinaryIO]:
             flush(file.fileno())
         hidden.replace(path)
     except BaseException:
-        hidden.unlink(missing_ok=True)  # a full disk needs the room
+        hidden.unlink(missing_ok=True)  # a full disk needs the space
         raise
     sync(path.parent)
 

@@ -52,7 +52,7 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
     MissingColumn
         the frame lacks one of the four columns
     InvalidColumn
-        one of them holds what is no time, or no number
+        one of them has a value that is neither a time nor a number
 
     Notes
     -----
@@ -119,7 +119,7 @@ def utc_to_local(frame: pd.DataFrame, *, timezone: str | None = None) -> pd.Data
     MissingColumn
         the frame lacks a time, or the coordinates
     InvalidColumn
-        one of them holds what is no time, or no number
+        one of them has a value that is neither a time nor a number
     UnknownValue
         there is no such time zone
 

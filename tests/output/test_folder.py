@@ -281,10 +281,10 @@ def test_a_run_that_fails_leaves_no_folder_that_it_made(tmp_path):
     (tmp_path / "there").mkdir()
     out = tmp_path / "there" / "a" / "b" / "out"
     with (
-        pytest.raises(OSError, match="no room"),
+        pytest.raises(OSError, match="no space"),
         output_folder(out, kind="report", source=(), overwrite=True),
     ):
-        raise OSError("no room")
+        raise OSError("no space")
     assert list((tmp_path / "there").iterdir()) == []
     write(out)
     assert names(out.parent) == ["out"]

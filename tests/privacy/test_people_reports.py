@@ -129,7 +129,7 @@ def test_a_funnel_shows_no_step_of_few_people_and_none_that_few_do_not_reach(act
     assert not {*people} & {*range(1, BELOW)}
     assert not {before - after for before, after in itertools.pairwise(people)} & {*range(1, BELOW)}
     assert shown.index.tolist() == report.index.tolist()
-    for step, row in shown.iterrows():  # what is shown beside is of counts that are shown
+    for step, row in shown.iterrows():  # shares and other columns are of counts that are shown
         before = [*report.index][max([*report.index].index(step) - 1, 0)]
         assert pd.isna(row["people"]) <= pd.isna([*row]).all()
         assert pd.isna(row["of_previous"]) or pd.notna(shown.loc[before, "people"])

@@ -1,4 +1,4 @@
-"""Disks that are full or fail: no 200 without a durable record, and 200 again when there is room."""
+"""Disks that are full or fail: no 200 without a durable record, and 200 again when there is space."""
 
 from __future__ import annotations
 

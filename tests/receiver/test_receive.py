@@ -157,7 +157,7 @@ def test_a_second_owner_is_refused_with_a_clear_error(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["main"]  # and no token was made
 
 
-#: Erases a person, and waits before the first rename, of a segment that is sealed, until it is told to go on.
+#: Erases a person, and waits before the first rename, of a segment that is sealed, until it receives a line.
 _ERASE = """
 import sys
 from osdi_frames.receiver import erase

@@ -175,7 +175,7 @@ def test_any_signature_body_is_answered_and_delivered_as_the_tables_say(
 
 @examples
 def test_any_body_of_a_person_or_an_rsvp_is_answered_as_the_shapes_say(group: Caller, examples):
-    """Interface 4, 7.4: what is no field of them is ignored, and what is said of them is kept in their shape."""
+    """Interface 4, 7.4: unknown fields are ignored, and what is said of them is kept in their shape."""
     event = event_id(group.create())
     ada = {"email_addresses": [{"address": f"{group.key}@example.org"}]}
     here = group.v2.post("/people", json={"person": ada}).json()["_links"]["self"]["href"]

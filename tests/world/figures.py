@@ -45,7 +45,7 @@ PLACES = {
 
 
 def reports(truth: Truth, acts: list[Row]) -> dict[str, list[Line]]:
-    """Return the lines of each report that is made, beside the acts of the world."""
+    """Return the lines of each report that is made, in addition to the acts of the world."""
     names = "events", "signatures", "attendances"
     events, signatures, attendances = (
         [row for row in truth.tables[name] if not row["excluded"]] for name in names
@@ -107,7 +107,7 @@ def _place(row: Row) -> Any:
 
 
 def _code(column: str, rows: list[Row]) -> Label:
-    """Return the label of a code: the spelling that most rows have, of equals the first without whitespace around it."""
+    """Return the label of a code: its most frequent spelling, of equals the first without whitespace around it."""
     spelled = Counter(row[column] for row in rows if row[column] is not None)
     shown: dict[Any, str] = {None: NONE}
     for spelling in sorted(spelled, key=lambda text: (-spelled[text], text != text.strip(), text)):

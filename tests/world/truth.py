@@ -102,7 +102,7 @@ class Truth:
     def _gone_since(self, kind: str, versions: list[Version], linked: Seen) -> datetime | None:
         """Return the end of the first pull that proves a thing gone.
 
-        What has no address, or belongs to a petition or event that nothing shows (interface 2.7), is not judged.
+        What has no address, or belongs to a petition or event that nothing shows (interface 2.7), is left out.
         """
         above, last = PARENTS.get(kind), max((version.stamp for version in versions), default=OLDEST)
         if not linked.kind or (above and (above, linked.state[f"{above}_id"]) not in self.versions):

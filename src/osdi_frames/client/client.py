@@ -249,7 +249,7 @@ class Client:
         """
         ids = None if campaigns is None else _listed(campaigns, "ids of campaigns")
         for campaign in ids or ():
-            segment(campaign)  # refuses what is none before a folder is made
+            segment(campaign)  # refuses an invalid id before a folder is made
         resources = needed(_listed(collections, "collections"), campaigns=ids)
         request = PullRequest(resources, ids, moment(since), resume)
         with page_bar(progress) as on_page:

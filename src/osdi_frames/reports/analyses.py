@@ -66,7 +66,7 @@ class Analysis:
     plot
         The name of its plot; empty where it has none.
     count
-        The column that is drawn beside the rows, if any is.
+        The column that is drawn next to the rows, if any is.
     is_over_time
         Whether its rows are in the order of time.
     is_published

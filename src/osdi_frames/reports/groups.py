@@ -403,7 +403,7 @@ MERGED: Final = {
 
 
 def checked_spelling(spelling: Spelling) -> Spelling:
-    """Return a spelling; raise InvalidArgument for what is none."""
+    """Return a spelling; raise InvalidArgument for another text."""
     if spelling not in ("merged", "exact"):
         raise InvalidArgument(f"spelling is 'merged' or 'exact', not {quoted(spelling)}")
     return spelling

@@ -42,7 +42,7 @@ def weekday_hours(frame: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.Dat
     MissingColumn
         the frame has neither of the two columns
     InvalidColumn
-        the column holds what is no time
+        the column has a value that is not a time
 
     Examples
     --------

@@ -44,10 +44,10 @@ _BY = 'a column, a pandas Grouper, as ``pd.Grouper(key={!r}, freq="MS")``, or a 
 _RAISES = """MissingColumn
     a frame lacks a column that is needed; all that are missing are named
 InvalidColumn
-    a list-valued column in `by`, a column that holds what is no whole number or no time, or numbers whose sum does
-    not fit 64 bits
+    a list-valued column in `by`, a column with a value that is not a whole number or not a time, or numbers whose
+    sum does not fit 64 bits
 InvalidArgument
-    a `freq` or another argument that cannot be"""
+    an invalid `freq`, or another invalid argument"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 A hidden count is open if another archive has the same publication: one in which a person's act lies in another
 hidden group. To get there, acts may be exchanged between groups that are shown. Groups that can be reached in this
-way have a sum that anybody can compute: at least two of them are hidden, their sum is not small, and it leaves room.
+way have a sum that anybody can compute: at least two of them are hidden, their sum is not small, and it leaves each
+of them several values.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A pull of a whole collection lists all that is in it. What was last seen before 
 seeing it there, or in a delivery since, would be later. So its pages are not looked at.
 
 The collection of signatures is that of their petition, of attendances that of their event, and so on: one whose
-parent is in no document of the archive can lie outside of what the key lists (interface 2.7), and is not judged.
+parent is in no document of the archive can lie outside of what the key lists (interface 2.7), and is left out.
 Neither is what has no id, no time at which it was seen, or no known service.
 """
 
@@ -91,8 +91,8 @@ def gone_since(
     gone = np.full(len(rows), _NEVER)
     if whole:
         seen = _last_seen(rows)
-        judged = _judged(element, rows, parents) & (seen < _micros(whole[-1].started_at))
-        places = np.flatnonzero(judged)
+        provable = _provable(element, rows, parents) & (seen < _micros(whole[-1].started_at))
+        places = np.flatnonzero(provable)
         accounts = _accounts(rows.take(pa.array(places)), pulls)
         for account in {_account(pull) for pull in whole}:
             of_account = [pull for pull in whole if _account(pull) == account]
@@ -117,13 +117,13 @@ def _last_seen(rows: pa.Table) -> np.ndarray:
     return found
 
 
-def _judged(element: ElementType, rows: pa.Table, parents: pa.Array | pa.ChunkedArray | None) -> np.ndarray:
+def _provable(element: ElementType, rows: pa.Table, parents: pa.Array | pa.ChunkedArray | None) -> np.ndarray:
     """Return which rows can be looked for in a pull."""
-    judged = pc.is_valid(rows[id_of(element)])
+    provable = pc.is_valid(rows[id_of(element)])
     if parent := element.parent:
         known = pa.nulls(0, pa.string()) if parents is None else parents.drop_null()
-        judged = pc.and_(judged, pc.is_in(rows[id_of(parent)], known))
-    found: np.ndarray = judged.to_numpy()
+        provable = pc.and_(provable, pc.is_in(rows[id_of(parent)], known))
+    found: np.ndarray = provable.to_numpy()
     return found
 
 

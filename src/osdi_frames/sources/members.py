@@ -167,7 +167,7 @@ def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]
 def _counted(archive: zipfile.ZipFile) -> int:
     """Return the number of members by the end record.
 
-    It is that of zipfile where the record has no room for it.
+    It is that of zipfile where the record cannot hold it.
     zipfile reads what is left of a damaged index without comparing.
     """
     file = cast("BinaryIO", archive.fp)
