@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import Any, Final, Literal
@@ -41,6 +41,31 @@ _COLUMNS: Final = {
 _DECLARED: Final = frozenset().union(*_COLUMNS.values())
 
 _BY = 'a column, a pandas Grouper, as ``pd.Grouper(key={!r}, freq="MS")``, or a list of them'
+_REASONS = ", ".join(f"``{reason}``" for reason in exclusion.REASONS)
+#: The keywords of all reports, by their names: the default, and what it is.
+_KEYWORDS: Final[dict[str, tuple[Any, str]]] = {
+    "pause": ("1min", "the longest time between two pages of one pull"),
+    "freq": ("D", 'a period, "h", "D", "W", "M", "Q" or "Y", or an offset of pandas, as "6h"'),
+    "actions": (None, "``osdi_frames.open(source).actions()``, one row per act: adds the column `new`"),
+    "include": (
+        (),
+        f"""which rows to count though they are `excluded`: some of {_REASONS}; the attribute
+    `note` says how many were not""",
+    ),
+    "spelling": (
+        "merged",
+        """``merged`` counts spellings of one source, referrer, website, region or country as one row, as `note` says;
+    ``exact`` keeps them apart""",
+    ),
+    "share": (
+        "total",
+        "``total``: `share` is of the whole frame; ``within``: of the rows with the same first of several keys",
+    ),
+}
+_BY_OF_KIND: Final = {
+    "growth": "; event_campaign_id if not given",
+    "over time": "; for one column of counts per value",
+}
 _RAISES = """MissingColumn
     a frame lacks a column that is needed; all that are missing are named
 InvalidColumn
@@ -82,42 +107,62 @@ def make(
     `titles` is the frame with the titles of its ids, `joined` that of its joined key, which a frame may have already,
     `actions` the acts that say whom the rows brought.
     """
-    by = report.by if counting.by is None else counting.by
-    if by is None and report.kind != "over time":
-        by = "event_campaign_id" if report.kind == "growth" else []
-    keys = [name for name, _ in named_keys(by, report=report.name)]
-    columns = {*_needs(report, by, IS_NEW), *keys, *contexts(keys), *report.columns, exclusion.COLUMN}
-    columns |= {*first_acts.joined_by(report.table)} if actions is not None else set()
-    given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
-    _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
-    if report.joined:
-        frame = _join(report, report.joined, frame, joined)
+    counting = replace(counting, by=_by(report, counting.by))
+    keys = [name for name, _ in named_keys(counting.by, report=report.name)]
+    frame = _given(report, frame, counting, keys, joined, with_actions=actions is not None)
     frame, note = _counted(report, frame, counting.include)
     unknown = ""
     if actions is not None:
         frame, unknown = first_acts.marked(frame, actions, table=report.table, report=report.name)
-    needs = _needs(report, by, *frame.columns)
     titled = report.titled
     titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
+    needs = _needs(report, counting.by, *frame.columns)
     reader = f"{report.reader} reads {report.read_from}"
     rows = take(frame, needs, keys=keys, report=report.name, reader=reader)
-    counting = replace(counting, by=by)
     groups = _groups(report, frame, rows, counting)
-    if by is None or report.kind == "groups":
-        made = _measured(report, rows, groups)
-        if counting.share == "within":
-            made["share"] = _share_within(made[report.count], report)
-        made = made.iloc[groups.ranked(made[report.count])]
-    elif report.kind == "over time":
-        made = _over_time(
-            rows, groups, group_periods(rows, "created_date", counting.freq, report=report.name)
-        )
-    else:
-        made = _growth(report, rows, groups, pd.Timedelta(counting.pause))
+    made = _made(report, rows, groups, counting)
     made = made if titles is None else _titled(made, titles, titled, name=report.name)
     made.attrs["note"] = "\n".join(filter(None, [note, unknown, *groups.notes]))
     made.attrs["caveat"] = "\n".join(groups.notes)
     return made
+
+
+def _by(report: Report, by: By | None) -> By | None:
+    """Return what a report groups by."""
+    by = report.by if by is None else by
+    if by is None and report.kind != "over time":
+        return "event_campaign_id" if report.kind == "growth" else []
+    return by
+
+
+def _given(
+    report: Report,
+    frame: pd.DataFrame,
+    counting: Counting,
+    keys: Sequence[str],
+    joined: pd.DataFrame | None,
+    *,
+    with_actions: bool,
+) -> pd.DataFrame:
+    """Return the frame with the columns to count."""
+    columns = {*_needs(report, counting.by, IS_NEW), *keys, *contexts(keys), *report.columns}
+    columns |= {exclusion.COLUMN, *(first_acts.joined_by(report.table) if with_actions else ())}
+    given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
+    _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
+    return _join(report, report.joined, frame, joined) if report.joined else frame
+
+
+def _made(report: Report, rows: pd.DataFrame, groups: Groups, counting: Counting) -> pd.DataFrame:
+    """Compute a report of grouped rows."""
+    if counting.by is None or report.kind == "groups":
+        made = _measured(report, rows, groups)
+        if counting.share == "within":
+            made["share"] = _share_within(made[report.count], report)
+        return made.iloc[groups.ranked(made[report.count])]
+    if report.kind == "over time":
+        periods = group_periods(rows, "created_date", counting.freq, report=report.name)
+        return _over_time(rows, groups, periods)
+    return _growth(report, rows, groups, pd.Timedelta(counting.pause))
 
 
 def _join(report: Report, joined: Joined, frame: pd.DataFrame, others: pd.DataFrame | None) -> pd.DataFrame:
@@ -335,22 +380,19 @@ def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
 
 def _arguments(report: Report) -> dict[Parameter, str]:
     """Return the parameters of a report's function, documented."""
-    given, option = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
-    row, columns = report.table[:-1], ""
-    last: dict[Parameter, str] = {}
-    if report.kind == "growth":
-        row = "event and pull (``read_events(…, dedupe=False)``)"
-        columns = "; event_campaign_id if not given"
-        last[Parameter("pause", option, default="1min")] = "the longest time between two pages of one pull"
-    elif report.kind == "over time":
-        columns = "; for one column of counts per value"
-        aliases = 'a period, "h", "D", "W", "M", "Q" or "Y", or an offset of pandas, as "6h"'
-        last[Parameter("freq", option, default="D")] = aliases
+    return _positional(report) | _keywords(report)
+
+
+def _positional(report: Report) -> dict[Parameter, str]:
+    """Return the positional parameters, documented."""
+    given = Parameter.POSITIONAL_OR_KEYWORD
+    pulled = "event and pull (``read_events(…, dedupe=False)``)"
+    row = pulled if report.kind == "growth" else report.table[:-1]
     arguments = {Parameter(report.table, given): f"one row per {row}, with {', '.join(report.columns)}"}
     if report.by is None:
         time = "start_date" if report.table == "events" else "created_date"
         by = Parameter("by", given, default=Parameter.empty if report.kind == "groups" else None)
-        arguments[by] = _BY.format(time) + columns
+        arguments[by] = _BY.format(time) + _BY_OF_KIND.get(report.kind, "")
     if joined := report.joined:
         arguments[Parameter(joined.table, given, default=None)] = (
             f"one row per {joined.table[:-1]}, with {joined.key} and {joined.column}; not needed where the frame of\n"
@@ -361,25 +403,23 @@ def _arguments(report: Report) -> dict[Parameter, str]:
         f"one row per {titled.table[:-1].replace('_', ' ')}, with {titled.key} and title: its titles are shown"
         f" where {titled.key} is a key"
     )
-    if NEW in report.measures:
-        last[Parameter("actions", option, default=None)] = (
-            "``osdi_frames.open(source).actions()``, one row per act: adds the column `new`"
-        )
-    reasons = ", ".join(f"``{reason}``" for reason in exclusion.REASONS)
-    last[Parameter("include", option, default=())] = (
-        f"which rows to count though they are `excluded`: some of {reasons}; the attribute\n"
-        "    `note` says how many were not"
-    )
-    last[Parameter("spelling", option, default="merged")] = (
-        "``merged`` counts spellings of one source, referrer, website, region or country as one row, as `note` says;\n"
-        "    ``exact`` keeps them apart"
-    )
+    return arguments
+
+
+def _keywords(report: Report) -> dict[Parameter, str]:
+    """Return the keyword parameters, documented."""
     has_share = any(measure.name == "share" for measure in report.measures)
-    if has_share and report.kind == "groups" and (report.by is None or len(report.keys) > 1):
-        last[Parameter("share", option, default="total")] = (
-            "``total``: `share` is of the whole frame; ``within``: of the rows with the same first of several keys"
-        )
-    return arguments | last
+    applies = {
+        "pause": report.kind == "growth",
+        "freq": report.kind == "over time",
+        "actions": NEW in report.measures,
+        "share": has_share and report.kind == "groups" and (report.by is None or len(report.keys) > 1),
+    }
+    return {
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default): text
+        for name, (default, text) in _KEYWORDS.items()
+        if applies.get(name, True)
+    }
 
 
 def _result(report: Report) -> str:
