@@ -6,10 +6,9 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.errors import MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.reports.acts import READER
-from osdi_frames.reports.measures import IS_NEW, converted, maybe, utc
+from osdi_frames.reports.measures import IS_NEW, converted, maybe, refuse_lacking, utc
 from osdi_frames.tables.actions import ACTS
 
 #: The acts that are the rows of a table, by its name.
@@ -37,9 +36,8 @@ def marked(
     """
     act = OF_ACTS[table]
     actions = as_frame(actions, caller=report, example=READER, columns=NEEDS)
-    for rows, name, needs in ((actions, "actions", NEEDS), (frame, table, joined_by(table))):
-        if missing := [column for column in needs if column not in rows.columns]:
-            raise MissingColumn(f"{report}: {name} needs {', '.join(missing)}")
+    refuse_lacking(actions, NEEDS, name="actions", report=report)
+    refuse_lacking(frame, joined_by(table), name=table, report=report)
     is_first = maybe(actions["is_first"]).fillna(False) & actions["action"].eq(act.action).fillna(False)
     first = actions[is_first.astype("bool")]
     found = first.drop_duplicates("person_id").set_index("person_id").reindex(frame["person_id"])

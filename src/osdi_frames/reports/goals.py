@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import pandas as pd
 
-from osdi_frames.errors import InvalidArgument, MissingColumn, UnknownValue, nearest
+from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
 from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import moment, noted
-from osdi_frames.reports.measures import UTC, take, text, utc
+from osdi_frames.reports.measures import UTC, refuse_lacking, take, text, utc
 
 #: Of how long before the end the present rate is.
 _RECENT: Final = pd.Timedelta(days=28)
@@ -128,9 +128,7 @@ def _titles(petitions: pd.DataFrame | None) -> dict[str, str]:
     if petitions is None:
         return {}
     petitions = as_frame(petitions, caller="goals", columns=("petition_id", "title"))
-    missing = [name for name in ("petition_id", "title") if name not in petitions.columns]
-    if missing:
-        raise MissingColumn(f"goals: petitions needs {', '.join(missing)}")
+    refuse_lacking(petitions, ("petition_id", "title"), name="petitions", report="goals")
     known = petitions[["petition_id", "title"]].astype("str").dropna()
     return dict(zip(known["petition_id"], known["title"], strict=True))
 

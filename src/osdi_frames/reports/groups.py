@@ -165,7 +165,9 @@ def group(
 
 
 def period_of(freq: str, *, report: str) -> str:
-    """Return the pandas alias of a period, also of one named by its offset.
+    """Return the pandas alias of a period.
+
+    It can be named by the offset of its start or end.
 
     >>> [period_of(freq, report="engagement") for freq in ("M", "ME", "QS", "W")]
     ['M', 'M', 'Q', 'W']

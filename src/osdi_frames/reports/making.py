@@ -28,7 +28,7 @@ from osdi_frames.reports.groups import (
     group_periods,
     named_keys,
 )
-from osdi_frames.reports.measures import IS_NEW, NEW, Convert, Grouped, take, utc
+from osdi_frames.reports.measures import IS_NEW, NEW, Convert, Grouped, refuse_lacking, take, utc
 from osdi_frames.reports.titles import Titled, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import NONE
@@ -177,10 +177,8 @@ def _join(report: Report, joined: Joined, frame: pd.DataFrame, others: pd.DataFr
         raise MissingColumn(f"{report.name} needs the {joined.table}, which have {joined.column}: {call}")
     needs = (joined.key, joined.column)
     others = as_frame(others, caller=report.name, columns=needs)
-    for rows, name, columns in ((others, joined.table, needs), (frame, report.table, needs[:1])):
-        missing = [column for column in columns if column not in rows.columns]
-        if missing:
-            raise MissingColumn(f"{report.name}: {name} needs {', '.join(missing)}")
+    refuse_lacking(others, needs, name=joined.table, report=report.name)
+    refuse_lacking(frame, needs[:1], name=report.table, report=report.name)
     known = others.loc[others[joined.key].notna(), [*needs]].astype("str")
     values = known.drop_duplicates(joined.key, keep="last").set_index(joined.key)[joined.column]
     return frame.assign(**{joined.column: frame[joined.key].astype("str").map(values).astype("str").array})
@@ -323,9 +321,7 @@ def _titled(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name:
     key = titled.key
     if key not in report.index.names and list(report.columns.names) != [key]:
         return report
-    missing = [column for column in (key, "title") if column not in titles.columns]
-    if missing:
-        raise MissingColumn(f"{name}: {titled.argument} needs {', '.join(missing)}")
+    refuse_lacking(titles, (key, "title"), name=titled.argument, report=name)
     named = titles[[key, "title"]].astype("str").dropna()
     named = named[(named["title"].str.strip() != "") & (named[key] != NONE)]
     known = dict(zip(named[key], named["title"], strict=True))  # the last row of an id holds

@@ -72,6 +72,12 @@ def take(
     return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
 
 
+def refuse_lacking(frame: pd.DataFrame, columns: Iterable[str], *, name: str, report: str) -> None:
+    """Raise MissingColumn if a report's other frame lacks some."""
+    if missing := [column for column in columns if column not in frame.columns]:
+        raise MissingColumn(f"{report}: {name} needs {', '.join(missing)}")
+
+
 def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
     """Bring a column to its dtype, rows numbered from 0."""
     try:
