@@ -16,7 +16,7 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.reports.protection import Counts, Mask, hide_in_line, leaves_room
+from osdi_frames.reports.protection import Counts, Mask, hide_in_line, leaves_open
 
 Protect: TypeAlias = Callable[[pd.DataFrame, int], pd.DataFrame]
 
@@ -44,8 +44,8 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
 
 def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
     """Hide periods; how many acts there are reveals repeated ones."""
-    counts = [_counts(report[name]) for name in ("people", "new", "returning")]
-    return _without(report.drop(columns="actions", errors="ignore"), _rows(counts, below), in_time=True)
+    counts = [counts_of(report[name]) for name in ("people", "new", "returning")]
+    return without(report.drop(columns="actions", errors="ignore"), _rows(counts, below), in_time=True)
 
 
 def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:
@@ -53,22 +53,22 @@ def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
     How few came back is hidden, too.
     """
-    counts = [_counts(report[name]) for name in ("before", "now")]
+    counts = [counts_of(report[name]) for name in ("before", "now")]
     is_people = np.isin(report.index, ["people", "new people"])
     acts = _rows([np.where(is_people, 0, numbers) for numbers in counts], below)
     if acts is None:
-        return _without(report, None)
+        return without(report, None)
     small = np.zeros(len(report), dtype=bool)
     for numbers in counts:
         people = np.where(is_people, numbers, 0)
         returning = people.max(initial=0) - people
         small |= is_people & ((people > 0) & (people < below) | (returning > 0) & (returning < below))
-    return _without(report, acts | small, in_time=True)
+    return without(report, acts | small, in_time=True)
 
 
 def _columns(*names: str) -> Protect:
     """Return what hides rows with small counts in columns."""
-    return lambda report, below: _without(report, _rows([_counts(report[name]) for name in names], below))
+    return lambda report, below: without(report, _rows([counts_of(report[name]) for name in names], below))
 
 
 def _repeats(report: pd.DataFrame, below: int) -> pd.DataFrame:
@@ -76,15 +76,15 @@ def _repeats(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
     The sums of people, and of their acts, are known: three hidden rows leave open what two do not.
     """
-    counts, acts = _counts(report["people"]), np.asarray(report.index, dtype="int64")
+    counts, acts = counts_of(report["people"]), np.asarray(report.index, dtype="int64")
     small = (counts > 0) & (counts < below)
     hidden = small.copy()
     for row in [*np.argsort(counts, kind="stable"), None]:
         if not hidden.any() or _are_open(counts, acts, hidden, small, below):
-            return _without(report, hidden, in_time=True)
+            return without(report, hidden, in_time=True)
         if row is not None:
             hidden[row] |= counts[row] > 0
-    return _without(report, None)
+    return without(report, None)
 
 
 def _are_open(counts: Counts, acts: Counts, hidden: Mask, small: Mask, below: int) -> bool:
@@ -92,7 +92,7 @@ def _are_open(counts: Counts, acts: Counts, hidden: Mask, small: Mask, below: in
 
     People are exchanged between three rows, so that neither they nor their acts become more; 0 is shown.
     """
-    if not leaves_room(counts[hidden], below=below):
+    if not leaves_open(counts[hidden], below=below):
         return False
     is_open = np.zeros(len(counts), dtype=bool)
     for three in itertools.combinations(np.flatnonzero(hidden), 3):
@@ -113,16 +113,16 @@ def _funnel(report: pd.DataFrame, below: int) -> pd.DataFrame:
     step is in that of the step after it.
     """
     if not isinstance(report.index, pd.MultiIndex):
-        hidden = _steps(_counts(report["people"]), below)
-        shown = _without(report, hidden, in_time=True)
+        hidden = _steps(counts_of(report["people"]), below)
+        shown = without(report, hidden, in_time=True)
         after = np.append(False, hidden[:-1])
         return shown.assign(of_previous=shown["of_previous"].mask(after))
     values = report.index.droplevel(-1)
     number, names = pd.factorize(values)
-    steps = _counts(report["people"]).reshape(len(names), -1) if len(report) else np.zeros((0, 1), "int64")
+    steps = counts_of(report["people"]).reshape(len(names), -1) if len(report) else np.zeros((0, 1), "int64")
     lost = -np.diff(steps, axis=1)
     rows = _rows([*steps.T, *lost.T], below)
-    return _without(report, None if rows is None else rows[number])
+    return without(report, None if rows is None else rows[number])
 
 
 def _steps(counts: Counts, below: int) -> Mask:
@@ -139,7 +139,7 @@ def _steps(counts: Counts, below: int) -> Mask:
 
 def _retention(report: pd.DataFrame, below: int) -> pd.DataFrame:
     """Hide small cohorts, and shares of (all but) few."""
-    people = _counts(report["people"])
+    people = counts_of(report["people"])
     shares = report.drop(columns="people").astype("Float64").to_numpy("float64", na_value=np.nan)
     active = np.nan_to_num(np.round(shares * people[:, None])).astype("int64")
     few = (active > 0) & (active < below)
@@ -147,8 +147,8 @@ def _retention(report: pd.DataFrame, below: int) -> pd.DataFrame:
     few |= (passive > 0) & (passive < below) & (active > 0)
     rows = _rows([people], below)
     if rows is None:
-        return _without(report, None)
-    shown = _without(report, rows, in_time=True)
+        return without(report, None)
+    shown = without(report, rows, in_time=True)
     for number, name in enumerate(column for column in report.columns if column != "people"):
         shown[name] = shown[name].mask(few[:, number])
     return shown
@@ -176,26 +176,26 @@ def _rows(columns: Sequence[Counts], below: int) -> Mask | None:
             if counts[hidden].any():
                 hidden = hide_in_line(counts, hidden, below=below)
     closed = [
-        counts for counts in columns if counts[hidden].any() and not leaves_room(counts[hidden], below=below)
+        counts for counts in columns if counts[hidden].any() and not leaves_open(counts[hidden], below=below)
     ]
     return None if closed else hidden
 
 
-def _without(report: pd.DataFrame, hidden: Mask | None, *, in_time: bool = False) -> pd.DataFrame:
+def without(report: pd.DataFrame, hidden: Mask | None, *, in_time: bool = False) -> pd.DataFrame:
     """Hide rows as a whole.
 
-    None leaves no row, not even its name. Those that are hidden come last, in the order of the index, unless rows
-    have an order of their own.
+    None leaves no row, not even its name; titles are shown. Hidden rows come last, in the order of the index, unless
+    rows have an order of their own.
     """
     if hidden is None:
         return report.iloc[:0]
     shown = report.astype({name: "Int64" for name in report if is_integer_dtype(report[name].dtype)})
-    for name in shown.columns:
+    for name in shown.columns.drop("title", errors="ignore"):
         shown[name] = shown[name].mask(hidden)
-    is_funnel = isinstance(report.index, pd.MultiIndex) and report.index.names[-1] == "step"
-    last = shown[hidden] if is_funnel else shown[hidden].sort_index()
+    last = shown[hidden] if "of_first" in report else shown[hidden].sort_index()
     return shown if in_time else pd.concat([shown[~hidden], last])
 
 
-def _counts(column: pd.Series) -> Counts:
+def counts_of(column: pd.Series | pd.DataFrame) -> Counts:
+    """Return counts as numbers; missing ones are 0."""
     return np.asarray(column.astype("Int64").fillna(0), dtype="int64")

@@ -60,13 +60,13 @@ def hide_in_line(counts: Counts, hidden: Mask, *, below: int, others: int = 0) -
     """
     hidden = hidden.copy()
     for number in np.argsort(counts, kind="stable"):
-        if not hidden.any() or leaves_room(counts[hidden], below=below, others=others):
+        if not hidden.any() or leaves_open(counts[hidden], below=below, others=others):
             break
         hidden[number] |= counts[number] > 0
     return hidden
 
 
-def leaves_room(counts: Counts, *, below: int, others: int = 0) -> bool:
+def leaves_open(counts: Counts, *, below: int, others: int = 0) -> bool:
     """Return whether hidden counts are open, whose sum is known.
 
     Each is at least 1, as 0 is shown, and at most what is shown. So are the `others`, hidden counts of other
@@ -156,7 +156,7 @@ def _open(view: _View, below: int) -> bool:
         others = view.hidden_with((parts[group] == part) & breakdown.hidden[group])
         hidden = hide_in_line(breakdown.counts[inside], breakdown.hidden[inside], below=below, others=others)
         breakdown.hidden[inside] = hidden
-        if not leaves_room(breakdown.counts[inside][hidden], below=below, others=others):
+        if not leaves_open(breakdown.counts[inside][hidden], below=below, others=others):
             return _connect(view, seen, parts[group] == part)
     return True
 

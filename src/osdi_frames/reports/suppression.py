@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.quoting import quoted
@@ -16,7 +15,7 @@ from osdi_frames.reports.analyses import Analysis
 from osdi_frames.reports.declared import EVENTS, REPORTS, Report
 from osdi_frames.reports.groups import Spelling, time_levels
 from osdi_frames.reports.making import row_numbers
-from osdi_frames.reports.people_protection import protector_of
+from osdi_frames.reports.people_protection import counts_of, protector_of, without
 from osdi_frames.reports.protection import Breakdown, Counts, Mask, hide_in_line, protect
 
 _UNPROTECTED: Final = {name for report in REPORTS for name in report.unprotected}
@@ -78,7 +77,7 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     if report.index.name == _PULL:
         return _without_steps(report, below)
     if _is_spread(report):
-        counts = _counts(report)
+        counts = counts_of(report)
         small = (counts > 0) & (counts < below)
         if min(counts.shape) > 1:
             return report.astype("Int64").mask(_in_table(counts, small))
@@ -161,8 +160,8 @@ def _is_spread(report: pd.DataFrame) -> bool:
 
 def _effective(report: pd.DataFrame, count: str) -> Counts:
     """Return the counts of rows, or of fewer people."""
-    counts = _counts(report[count])
-    people = _counts(report["people"]) if "people" in report else counts
+    counts = counts_of(report[count])
+    people = counts_of(report["people"]) if "people" in report else counts
     return np.where(people > 0, np.minimum(people, counts), counts)
 
 
@@ -172,24 +171,15 @@ def _without_rows(report: pd.DataFrame, hidden: Mask | None, unprotected: Iterab
     Where `hidden` is None, no row is left, not even its name.
     """
     report = report.drop(columns=[*unprotected], errors="ignore")
-    if hidden is None:
-        return report.iloc[:0]
-    shown = report.astype({name: "Int64" for name in report if is_integer_dtype(report[name].dtype)})
-    for name in shown.columns.drop("title", errors="ignore"):
-        shown[name] = shown[name].mask(hidden)
-    return shown if time_levels(report.index) else pd.concat([shown[~hidden], shown[hidden].sort_index()])
+    return without(report, hidden, in_time=bool(time_levels(report.index)))
 
 
 def _is_of_total(share: pd.Series, count: pd.Series) -> bool:
     """Return whether shares reveal no sum but the total."""
-    counts = _counts(count)
+    counts = counts_of(count)
     return bool(
         np.allclose(share.astype("Float64").fillna(0).astype("float64"), counts / max(counts.sum(), 1))
     )
-
-
-def _counts(frame: pd.DataFrame | pd.Series) -> Counts:
-    return np.asarray(frame.astype("Int64").fillna(0), dtype="int64")
 
 
 def _in_table(counts: Counts, hidden: Mask) -> Mask:
@@ -236,7 +226,7 @@ def _without_steps(report: pd.DataFrame, below: int, total: int | None = None) -
     `total` is what is published of all events, also of those in no pull.
     """
     is_spread = _is_spread(report)
-    counts = _counts(report if is_spread else report[["rsvps"]])
+    counts = counts_of(report if is_spread else report[["rsvps"]])
     after = counts[-1:].copy() if total is None else np.array([[total]])
     small = (counts > 0) & (counts < below)
     hidden = np.zeros(len(counts), dtype=bool) if is_spread else small[:, 0].copy()
