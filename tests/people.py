@@ -278,7 +278,7 @@ def check_comparison(rows: list[Act], actions: pd.DataFrame, days, until) -> Non
     dates = [row["date"] for row in counted(rows) if row["date"]]
     counts = {"before": Counter(), "now": Counter()}
     for row in counted(rows):
-        if row["date"] and start <= row["date"] < end:
+        if row["date"] and start <= row["date"] < end and row["action"] != "attended":
             period = "before" if row["date"] < middle else "now"
             counts[period][label(row["source"])] += 1
     made = of.compare(actions, f"{days}D", until=until)

@@ -137,6 +137,24 @@ def test_events_are_compared_by_their_rsvps_at_the_wall_clock_of_their_place():
     assert made[["before", "now"]].values.tolist() == [[3, 40]]
 
 
+def test_by_source_those_who_came_count_by_their_rsvp_alone():
+    rsvp = {"person_id": "ann", "subject_id": "march", "source": "facebook", "referrer": None, "number": 1}
+    rows = [
+        rsvp | {"date": START, "action": "rsvped", "excluded": None},
+        rsvp | {"date": START + timedelta(days=8), "action": "attended", "excluded": None},
+        rsvp | {"date": START + timedelta(days=9), "action": "signed", "source": "email", "excluded": None},
+    ]
+    acts, until = frame(rows), "2026-01-15"
+    made = of.compare(acts, until=until)
+    assert made[["before", "now"]].T.to_dict("list") == {"email": [0, 1], "facebook": [1, 0]}
+    assert made.attrs["caveat"] == "without 1 attended: their RSVPs have the source"
+    assert made.attrs["caveat"] in made.attrs["note"]
+    assert of.compare(acts, by="referrer", until=until)["now"].tolist() == [1]
+    for by in "subject_id", ["action", "source"]:
+        assert of.compare(acts, by=by, until=until)["now"].sum() == 2
+    assert of.compare(acts.drop(columns="action"), until=until)["now"].sum() == 2
+
+
 # -- any frame --
 
 

@@ -138,7 +138,7 @@ CHANGES: Final = (
         "Change by source",
         "what changed",
         lambda tables, how: compare(tables[ACTIONS], how.compare, include=how.include, spelling=how.spelling),
-        _of_acts("source"),
+        _of_acts("action", "source"),
         _COMPARED,
         "compare",
     ),

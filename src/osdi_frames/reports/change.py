@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import ACTIONS, Acts, moment, noted, parsed
 from osdi_frames.reports.declared import NO_SOURCE
 from osdi_frames.reports.groups import By, Spelling, checked_spelling, contexts, group, named_keys
-from osdi_frames.reports.measures import Convert, local, show_key, take, utc, whole
+from osdi_frames.reports.measures import Convert, local, show_key, take, text, utc, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,9 @@ _DATED: Final = (
 #: Months and their like, which are no fixed time, and weeks, which begin on Monday.
 _CALENDAR: Final = re.compile(r"(\d{0,3})([WMQY])[SE]?")
 _STEPS: Final = {"W": "weeks", "M": "months", "Q": "months", "Y": "years"}
+
+#: What brought somebody to act.
+_BROUGHT_BY: Final = {"source", "referrer"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +98,14 @@ def compare(
     and of events the RSVPs, ``total_accepted``, by `start_date`, the wall clock at their place: a frame of events to
     come needs `until`.
 
+    By source or referrer, acts that are `attended` are left out, unless `by` names action, too: what a source brought
+    is the RSVP, often weeks before, and an act `rsvped` of the same person and event has it.
+
     Parameters
     ----------
     frame
-        one row per act, signature, attendance or event, with its date and what `by` names
+        one row per act, signature, attendance or event, with its date and what `by` names; of acts also action, where
+        there is one
     period
         how long: a time as ``7D`` or ``6h``, or a number of weeks from Monday, months, quarters or years, as ``W``
         or ``3M``
@@ -147,7 +154,7 @@ def compare(
     include = exclusion.included(include)
     keys = [name for name, _ in named_keys(by, report="compare")]
     names = [name for dated in _DATED for name in (dated.column, dated.sums) if name]
-    columns = {*keys, *contexts(keys), *names, exclusion.COLUMN}
+    columns = {*keys, *contexts(keys), *names, "action", exclusion.COLUMN}
     frame = as_frame(frame, caller="compare", columns=columns).reset_index(drop=True)
     dated = next((dated for dated in _DATED if dated.column in frame.columns), None)
     if dated is None:
@@ -157,14 +164,25 @@ def compare(
     needs = {dated.column: dated.convert, **({dated.sums: whole} if dated.sums else {})}
     rows = take(frame, needs, keys=keys, report="compare")
     periods = _Periods.of(rows[dated.column], period, until, report="compare")
-    within = rows.index[periods.number >= 0]
+    is_within = periods.number >= 0
+    came = is_within & _came(frame, keys)
+    within = rows.index[is_within & ~came]
     groups = group(frame.loc[within], by, nothing=NO_SOURCE, spelling=spelling, report="compare")
     counts = rows[dated.sums].fillna(0) if dated.sums else pd.Series(1, index=rows.index)
     sums = counts.loc[within].groupby([groups.number.to_numpy(), periods.number[within]]).sum()
     made = sums.unstack(fill_value=0).reindex(range(len(groups.labels)), columns=range(2))
     made = _changed(made.set_axis(groups.labels))
     made = made.iloc[(-made["change"].abs()).argsort(kind="stable")]
-    return periods.noted(noted(made, [note, *periods.said(dated.noun)], groups.notes))
+    left_out = f"without {came.sum():,} attended: their RSVPs have the source" if came.any() else ""
+    caveats = [*filter(None, [left_out]), *groups.notes]
+    return periods.noted(noted(made, [note, *periods.said(dated.noun)], caveats))
+
+
+def _came(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:
+    """Return which acts a source brought by their RSVP."""
+    if "action" not in frame.columns or "action" in keys or _BROUGHT_BY.isdisjoint(keys):
+        return np.zeros(len(frame), dtype=bool)
+    return text(frame["action"]).eq("attended").fillna(False).to_numpy(dtype=bool)
 
 
 def changes(
