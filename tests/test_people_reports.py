@@ -243,6 +243,15 @@ def test_spellings_are_one_source_unless_they_are_kept_apart():
     assert exact["people"].to_dict() == {"Email": 1, "email": 1}
 
 
+def test_a_comparison_shows_the_spelling_that_is_the_most_frequent_in_the_frame():
+    days = pd.to_datetime(["2026-01-01"] * 3 + ["2026-03-08"] * 2, utc=True)
+    signatures = pd.DataFrame({"created_date": days, "source": ["mail"] * 3 + ["Mail", "ads"]})
+    made = of.compare(signatures, until="2026-03-09")
+    assert made["now"].to_dict() == {"ads": 1, "mail": 1}
+    assert made.attrs["caveat"].startswith("3 spellings of source became 2")
+    assert of.compare(signatures, until="2026-03-09", spelling="exact").index.tolist() == ["Mail", "ads"]
+
+
 def test_an_act_that_does_not_count_makes_nobody_returning():
     rows = [ROWS[0] | {"excluded": "test"}, ROWS[6] | {"number": 2}]
     assert of.engagement(frame(rows))[["people", "new"]].values.tolist() == [[1, 1]]

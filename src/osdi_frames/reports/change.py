@@ -117,8 +117,8 @@ def compare(
     include
         which rows to count though they are `excluded`; the attribute `note` says how many were not
     spelling
-        ``merged`` counts spellings of one source, referrer, website, region or country as one row; ``exact`` keeps
-        them apart
+        ``merged`` counts spellings of one source, referrer, website, region or country as one row, by the most
+        frequent of the whole frame; ``exact`` keeps them apart
 
     Returns
     -------
@@ -167,11 +167,11 @@ def compare(
     is_within = periods.number >= 0
     came = is_within & _came(frame, keys)
     within = rows.index[is_within & ~came]
-    groups = group(frame.loc[within], by, nothing=NO_SOURCE, spelling=spelling, report="compare")
+    groups = group(frame, by, nothing=NO_SOURCE, spelling=spelling, report="compare")
     counts = rows[dated.sums].fillna(0) if dated.sums else pd.Series(1, index=rows.index)
-    sums = counts.loc[within].groupby([groups.number.to_numpy(), periods.number[within]]).sum()
-    made = sums.unstack(fill_value=0).reindex(range(len(groups.labels)), columns=range(2))
-    made = _changed(made.set_axis(groups.labels))
+    sums = counts[within].groupby([groups.number[within], periods.number[within]]).sum()
+    made = sums.unstack(fill_value=0).reindex(columns=range(2))
+    made = _changed(made.set_axis(groups.labels.take(made.index)))
     made = made.iloc[(-made["change"].abs()).argsort(kind="stable")]
     left_out = f"without {came.sum():,} attended: their RSVPs have the source" if came.any() else ""
     caveats = [*filter(None, [left_out]), *groups.notes]
