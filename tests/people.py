@@ -290,4 +290,6 @@ def check_comparison(rows: list[Act], actions: pd.DataFrame, days, until) -> Non
     assert made["change"].abs().is_monotonic_decreasing
     for row in made.itertuples():
         assert pd.isna(row.change_share) if not row.before else row.change_share == row.change / row.before
-    assert ("has not ended" in made.attrs["note"]) == bool(dates and end > max(dates))
+    note = made.attrs["note"]
+    assert ("the period has not ended: the newest date is" in note) == bool(dates and end > max(dates))
+    assert ("not compared: the period has not ended" in note) == bool(dates and not until)

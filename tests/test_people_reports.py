@@ -120,8 +120,22 @@ def test_months_and_weeks_are_those_of_the_calendar():
     days = pd.date_range("2026-01-01", "2026-03-20", freq="D", tz="UTC")
     acts = pd.DataFrame({"date": days, "source": "email"})
     assert of.compare(acts, "M")[["before", "now"]].values.tolist() == [[31, 28]]
-    assert of.compare(acts, "W").attrs["note"].endswith("from 2026-03-09 to 2026-03-16, and as long before")
     assert of.compare(acts, "6h", until="2026-03-01T02:00")[["before", "now"]].values.tolist() == [[0, 1]]
+
+
+def test_a_comparison_says_which_days_it_is_of_and_which_are_newer():
+    days = pd.date_range("2026-01-01", "2026-03-20T18:30", freq="12h", tz="UTC")
+    acts = pd.DataFrame({"date": days, "source": "email"})
+    made = of.compare(acts, "W")
+    compared = "2026-03-09 to 2026-03-15, against 2026-03-02 to 2026-03-08"
+    newer = "2026-03-16 to 2026-03-20 not compared: the period has not ended"
+    assert made.attrs["period"] == compared
+    assert made.attrs["note"].splitlines()[1:] == [compared, newer]
+    note = of.compare(acts, "7D").attrs["note"]
+    assert note.endswith("2026-03-20 not compared: the period has not ended")
+    changed = of.changes(acts.assign(person_id="ann", action="signed", number=2), "W")
+    assert changed.attrs["caveat"] == newer
+    assert "not compared" not in of.compare(acts, "W", until="2026-03-16").attrs["note"]
 
 
 def test_events_are_compared_by_their_rsvps_at_the_wall_clock_of_their_place():

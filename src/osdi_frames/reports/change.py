@@ -124,8 +124,8 @@ def compare(
     -------
     DataFrame
         indexed by what `by` names, the largest absolute change first, then in the order of the index; values
-        without any row in both periods are left out. `note` says which periods these are, and whether the last one
-        has not ended: when `until` is after the newest date
+        without any row in both periods are left out. `note` says which periods these are, whether the last one has not
+        ended, when `until` is after the newest date, and if there is no `until`, which newer days are not compared
 
         - before: how many in the period before
         - now: how many in the last period
@@ -175,7 +175,7 @@ def compare(
     made = made.iloc[(-made["change"].abs()).argsort(kind="stable")]
     left_out = f"without {came.sum():,} attended: their RSVPs have the source" if came.any() else ""
     caveats = [*filter(None, [left_out]), *groups.notes]
-    return periods.noted(noted(made, [note, *periods.said(dated.noun)], caveats))
+    return periods.noted(noted(made, [note, *periods.said(dated.noun), *periods.newer], caveats))
 
 
 def _came(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:
@@ -243,7 +243,8 @@ def changes(
             counts[action].append(int(within["action"].eq(action).sum()))
     made = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
     made = _changed(made[made.any(axis=1)])
-    return periods.noted(noted(made, [*acts.notes, acts.without_person, *periods.said(exclusion.ACT)]))
+    notes = [*acts.notes, acts.without_person, *periods.said(exclusion.ACT)]
+    return periods.noted(noted(made, notes, periods.newer))
 
 
 def news(
@@ -309,6 +310,8 @@ class _Periods:
     dates: pd.Series
     bounds: list[pd.Timestamp]
     number: NDArray[np.int64]
+    is_chosen: bool
+    """Whether the caller says where they end."""
 
     @classmethod
     def of(cls, dates: pd.Series, period: Any, until: Any, *, report: str) -> _Periods:
@@ -325,13 +328,19 @@ class _Periods:
         number = np.searchsorted(
             pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right"
         )
-        return cls(dates, bounds, np.where(dates.notna() & (number < len(bounds)), number - 1, -1))
+        return cls(
+            dates, bounds, np.where(dates.notna() & (number < len(bounds)), number - 1, -1), until is not None
+        )
 
     def noted(self, report: pd.DataFrame) -> pd.DataFrame:
         """Write to a report's attribute `period` which periods are compared."""
-        before, start, end = self.bounds
-        report.attrs["period"] = f"{_named(start, end)}, against {_named(before, start)}"
+        report.attrs["period"] = self._compared
         return report
+
+    @property
+    def _compared(self) -> str:
+        before, start, end = self.bounds
+        return f"{_named(start, end)}, against {_named(before, start)}"
 
     def said(self, noun: str) -> list[str]:
         """Return sentences on the periods, and what is in neither."""
@@ -339,10 +348,19 @@ class _Periods:
         said = [f"without a date: {counted(undated, noun)}"] if undated else []
         if pd.isna(newest):
             return said
-        said.insert(0, f"from {show_key(self.bounds[1])} to {show_key(self.bounds[2])}, and as long before")
-        if self.bounds[-1] > newest:
+        end = self.bounds[-1]
+        said.insert(0, self._compared)
+        if end > newest:
             said.append(f"the period has not ended: the newest date is {show_key(newest)}")
         return said
+
+    @property
+    def newer(self) -> list[str]:
+        """A sentence on newer days, unless the caller says where the periods end."""
+        newest, end = self.dates.max(), self.bounds[-1]
+        if self.is_chosen or pd.isna(newest):
+            return []
+        return [f"{_days(end, newest)} not compared: the period has not ended"]
 
 
 def _named(start: pd.Timestamp, end: pd.Timestamp) -> str:
@@ -354,3 +372,13 @@ def _named(start: pd.Timestamp, end: pd.Timestamp) -> str:
     is_of_days = start == start.normalize() and end == end.normalize()
     last = end - pd.Timedelta(days=1) if is_of_days else end
     return show_key(start) if start == last else f"{show_key(start)} to {show_key(last)}"
+
+
+def _days(start: pd.Timestamp, last: pd.Timestamp) -> str:
+    """Return from where to where newer dates are.
+
+    >>> _days(pd.Timestamp("2026-07-27"), pd.Timestamp("2026-08-01 17:30"))
+    '2026-07-27 to 2026-08-01'
+    """
+    is_one_day = start.normalize() == last.normalize()
+    return show_key(start) if is_one_day else f"{show_key(start)} to {show_key(last.normalize())}"
