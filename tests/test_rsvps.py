@@ -69,15 +69,34 @@ def test_those_who_attended_are_counted_where_there_are_any(tmp_path):
     written = pd.read_csv(tmp_path / "out" / "rsvps_by_source.csv")
     assert written["attended"].tolist() == [2, 1]
     assert made.summary["attended"] == 3
-    assert str(made).splitlines()[-1] == "attended: 3 of 7 attendances (42.9%)"
+    assert str(made).splitlines()[-1] == "attended: 3 of 7 RSVPs of events with check-ins (42.9%)"
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert '<dt>Attended</dt><dd class="figure">3</dd><dd>42.9% of 7 attendances</dd>' in html
+    assert (
+        '<dt>Attended</dt><dd class="figure">3</dd><dd>42.9% of 7 RSVPs of events with check-ins</dd>' in html
+    )
     section = html.split('id="rsvps_by_source"')[1].split("</section>")[0]
     total = section.split("data-total")[1]
-    assert re.findall("<bdi>(.*?)</bdi>", total)[:4] == ["Total", "7", "3", "42.9%"]
+    assert re.findall("<bdi>(.*?)</bdi>", total)[:5] == ["Total", "7", "3", "7", "42.9%"]
     axes = of.plots.rsvps_by_source(by_source, ax=Figure().subplots())
     assert [text.get_text() for text in axes.texts] == ["6 · 2 attended", "1 · 1 attended"]
     assert "those who attended" in axes.get_xlabel()
+
+
+def test_the_rate_of_those_who_came_is_of_the_events_at_which_anybody_did(tmp_path):
+    of_next = {"created_date": "2026-06-01T10:00:00Z"}
+    came, ahead = rsvps(1, 1, **CAME) + rsvps(2, 1, 10), rsvps(4, 2, 20, **of_next)
+    made = of.write_report([event(1), event(2), *came, *ahead], tmp_path / "out")
+    by_month = made["attendances_by_month"]
+    assert by_month[["rsvps", "attended", "attended_of"]].to_numpy().tolist() == [[3, 1, 3], [4, 0, 0]]
+    assert by_month["attended_share"].fillna(-1).tolist() == [1 / 3, -1]
+    assert made["rsvps_by_source"]["attended_share"].tolist() == [1 / 3]
+    assert str(made).splitlines()[-1] == "attended: 1 of 3 RSVPs of events with check-ins (33.3%)"
+    frame = of.open([*came, *ahead]).attendances()
+    unknown = frame.assign(event_id=None)
+    assert of.rsvps_by_source(unknown)[["attended", "attended_of"]].to_numpy().tolist() == [[1, 1]]
+    without = of.rsvps_by_source(frame.drop(columns="event_id"))
+    assert without["attended_of"].tolist() == without["rsvps"].tolist() == [7]
+    assert without["attended_share"].tolist() == [1 / 7]
 
 
 def test_where_nobody_attended_nothing_says_so():
@@ -101,9 +120,9 @@ def test_small_counts_of_those_who_attended_are_in_no_output(tmp_path):
     source = [event(1, total_accepted=30), *rsvps(24), *rsvps(6, 1, 30, **CAME)]
     made = of.write_report(source, tmp_path / "out", min_count=5)
     frames = [frame for name, frame in made.items() if name.startswith(("rsvps_by_s", "attendances"))]
-    assert all(not {"attended", "attended_share"} & {*frame} for frame in frames)
+    assert all(not {"attended", "attended_of", "attended_share"} & {*frame} for frame in frames)
     assert made.summary["attended"] is None
-    assert "Attended, Attended share" in str(made)
+    assert "Attended, Attended of, Attended share" in str(made)
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "Attended</dt>" not in html
     alone = of.rsvps_by_source(of.open(source).attendances())
@@ -217,7 +236,10 @@ def test_a_period_is_about_another_date_of_each_table_and_the_line_says_which(tm
 def test_an_archive_of_attendances_alone_is_headlined_by_them(tmp_path, recwarn):
     made = of.write_report([*rsvps(3), *rsvps(1, 2, 10, **CAME)], tmp_path / "out")
     assert not recwarn.list
-    assert str(made).splitlines() == ["4 RSVPs of 4 people", "attended: 1 of 4 attendances (25.0%)"]
+    assert str(made).splitlines() == [
+        "4 RSVPs of 4 people",
+        "attended: 1 of 1 RSVP of events with check-ins (100.0%)",
+    ]
     assert made.summary == {
         "events": 0,
         "rsvps": 4,

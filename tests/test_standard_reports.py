@@ -53,7 +53,8 @@ def test_a_report_made_twice_is_the_same_and_leaves_no_trace_of_the_first_frame(
 @pytest.mark.parametrize("part", ["events", "deliveries", "attendances.ndjson.zst"])
 def test_columns_and_types_of_a_report_are_the_same_whatever_rows_come(part, data, reported):
     made = of.report(data / part)
-    lacking = [] if "attended" in made.summary else ["attended", "attended_share"]  # where nobody attended
+    of_those_who_came = ["attended", "attended_of", "attended_share"]
+    lacking = [] if "attended" in made.summary else of_those_who_came
     for name, frame in made.items():
         if name in ("retention", "rsvps_by_pull"):  # a column for each period; only where no attendances are
             continue

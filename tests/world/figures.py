@@ -139,7 +139,7 @@ def _by_month(rows: list[Row], column: str, figures: Figures) -> list[Line]:
 
 def _cumulative(lines: list[Line], count: str) -> list[Line]:
     totals = accumulate(line[count] for _, line in lines)
-    kept = (count, "people", "new", "attended", "attended_share")
+    kept = (count, "people", "new", "attended", "attended_of", "attended_share")
     return [
         (month, {name: line[name] for name in kept if name in line} | {"cumulative": total})
         for (month, line), total in zip(lines, totals, strict=True)
@@ -194,8 +194,11 @@ def _of_events(rows: list[Row]) -> Row:
 
 def _of_acts(count: str, every: list[Row], rows: list[Row]) -> Row:
     dates = [row["created_date"] for row in rows]
-    came, any_came = (sum(row.get("status") == "attended" for row in some) for some in (rows, every))
-    attended = {"attended": came, "attended_share": came / len(rows) if rows else None}
+    came, any_came = ([row for row in some if row.get("status") == "attended"] for some in (rows, every))
+    held = {row["event_id"] for row in any_came} - {None}
+    of = sum(row.get("event_id") in held or row.get("status") == "attended" for row in rows)
+    share = len(came) / of if of else None
+    attended = {"attended": len(came), "attended_of": of, "attended_share": share}
     return {
         count: len(rows),
         "people": len({row["person_id"] for row in rows}),

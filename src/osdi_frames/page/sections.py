@@ -19,7 +19,7 @@ from osdi_frames.page import figures, tables
 from osdi_frames.reports import Analysis, Report, weekday_hours
 from osdi_frames.reports.analyses import CHANGES
 from osdi_frames.reports.archive_report import ReportResult
-from osdi_frames.reports.measures import show
+from osdi_frames.reports.measures import check_ins, show
 
 #: What a line that says which spellings are one row tells those who call functions or commands.
 _HOW_TO_PART: Final = re.compile("; spelling=.*")
@@ -173,9 +173,9 @@ def cards(made: ReportResult) -> list[tuple[str, str, str]]:
         days.append(events["start_date"])
         campaigns = counted(events["event_campaign_id"].nunique(), "campaign")
         cards += [("Events", figures["events"], _dates(days[-1])), ("RSVPs", figures["rsvps"], campaigns)]
-    if attended := summary.get("attended"):
-        attendances = len(made.tables["attendances"])
-        share = f"{show(attended / attendances, 'share')} of {counted(attendances, 'attendance')}"
+    if summary.get("attended"):
+        attended, rsvps = check_ins(made.tables["attendances"])
+        share = f"{show(attended / rsvps, 'share')} of {counted(rsvps, 'RSVP')} of events with check-ins"
         cards.append(("Attended", figures["attended"], share))
     if "signatures" in made.tables and not (made.rsvps_are_attendances and summary["signatures"] == 0):
         days += (signed := _acted(made, "signatures"))

@@ -171,7 +171,7 @@ def compare(
     counts = rows[dated.sums].fillna(0) if dated.sums else pd.Series(1, index=rows.index)
     sums = counts[within].groupby([groups.number[within], periods.number[within]]).sum()
     made = sums.unstack(fill_value=0).reindex(columns=range(2))
-    made = _changed(made.set_axis(groups.labels.take(made.index)))
+    made = _changed(made.set_axis(groups.labels.take(made.index.to_numpy())))
     made = made.iloc[(-made["change"].abs()).argsort(kind="stable")]
     left_out = f"without {came.sum():,} attended: their RSVPs have the source" if came.any() else ""
     caveats = [*filter(None, [left_out]), *groups.notes]

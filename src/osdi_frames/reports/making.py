@@ -28,7 +28,7 @@ from osdi_frames.reports.groups import (
     group_periods,
     named_keys,
 )
-from osdi_frames.reports.measures import IS_NEW, NEW, Convert, Grouped, refuse_lacking, take, utc
+from osdi_frames.reports.measures import NEW, Convert, Grouped, refuse_lacking, take, utc
 from osdi_frames.reports.titles import Titled, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import NONE
@@ -109,7 +109,7 @@ def make(
     """
     counting = replace(counting, by=_by(report, counting.by))
     keys = [name for name, _ in named_keys(counting.by, report=report.name)]
-    frame = _given(report, frame, counting, keys, joined, with_actions=actions is not None)
+    frame = _given(report, frame, keys, joined, with_actions=actions is not None)
     frame, note = _counted(report, frame, counting.include)
     unknown = ""
     if actions is not None:
@@ -138,14 +138,14 @@ def _by(report: Report, by: By | None) -> By | None:
 def _given(
     report: Report,
     frame: pd.DataFrame,
-    counting: Counting,
     keys: Sequence[str],
     joined: pd.DataFrame | None,
     *,
     with_actions: bool,
 ) -> pd.DataFrame:
     """Return the frame with the columns to count."""
-    columns = {*_needs(report, counting.by, IS_NEW), *keys, *contexts(keys), *report.columns}
+    optional = (name for measure in report.measures for name in (*measure.needs, *measure.uses))
+    columns = {*optional, *keys, *contexts(keys), *report.columns}
     columns |= {exclusion.COLUMN, *(first_acts.joined_by(report.table) if with_actions else ())}
     given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
@@ -216,12 +216,14 @@ def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: C
 def _needs(report: Report, by: By | None, *found: str) -> dict[str, Convert]:
     """Return the columns that are counted, with their conversions.
 
-    Those of optional measures are needed where they are found.
+    Those of optional measures, and those that one uses where it can, are needed where they are found.
     """
     if report.kind == "over time" and by is not None:
         return {"created_date": utc}
     measures = report.made_of(found)
     needs = {column: convert for measure in measures for column, convert in measure.needs.items()}
+    used = {column: convert for measure in measures for column, convert in measure.uses.items()}
+    needs |= {column: convert for column, convert in used.items() if column in found}
     return {"created_date": utc, **needs} if report.kind == "over time" else needs
 
 

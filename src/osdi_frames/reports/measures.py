@@ -187,6 +187,8 @@ class Measure(Shown):
     compute: Compute
     needs: Mapping[str, Convert] = field(default_factory=dict)
     """The columns that it reads."""
+    uses: Mapping[str, Convert] = field(default_factory=dict)
+    """Those that it reads where a frame has them."""
     is_optional: bool = False
     """Whether a frame may lack them: the report then leaves the column out."""
     unprotected: bool = False
@@ -255,6 +257,21 @@ def _attended(status: pd.Series) -> pd.Series:
     return status.eq("attended").fillna(False).astype("int64")
 
 
+def _attended_of(rows: Grouped, before: Made) -> pd.Series:
+    if "event_id" not in rows.obj.columns:
+        return before["rsvps"]
+    is_counted = _of_events_with_check_ins(rows.obj["status"] == 1, rows.obj["event_id"])
+    return is_counted.groupby(rows.obj["group"]).sum()
+
+
+def _of_events_with_check_ins(came: pd.Series, event: pd.Series) -> pd.Series:
+    """Return which attendances are of events at which anybody attended.
+
+    Where the event is not known, those who came are.
+    """
+    return came | event.isin(event[came].dropna())
+
+
 def _cumulative(count: str) -> Measure:
     return Measure(
         "cumulative",
@@ -318,12 +335,23 @@ ATTENDED: Final = (
         needs_any="attended",
     ),
     Measure(
+        "attended_of",
+        meaning="how many of them are of events at which anybody attended; where the frame lacks event_id, all;\n"
+        "  no column where nobody did",
+        compute=_attended_of,
+        needs={"status": _attended},
+        uses={"event_id": identity},
+        unprotected=True,
+        needs_any="attended",
+    ),
+    Measure(
         "attended_share",
         "share",
-        ("attended", "rsvps"),
+        ("attended", "attended_of"),
         "float64",
-        meaning="attended over rsvps, the rate of those who came; no column where nobody did",
-        compute=lambda _, before: before["attended"] / before["rsvps"].where(before["rsvps"] > 0),
+        meaning="attended over attended_of, the rate of those who came; missing where there is no such event,\n"
+        "  no column where nobody did",
+        compute=lambda _, before: before["attended"] / before["attended_of"].where(before["attended_of"] > 0),
         unprotected=True,
         needs_any="attended",
     ),
@@ -461,14 +489,23 @@ def rsvp_notes(tables: Tables, *, of_period: bool, below: int | None) -> list[st
     """
     if not _size(tables, "attendances"):
         return []
-    found = headline_figures(tables)
     compared = "" if are_attendances(tables) else _compared(tables, of_period=of_period)
     if below is not None:
         return [_WITHOUT_NUMBERS] if compared else []
-    attended, attendances = found.get("attended", 0), found["attendances"]
-    rate = show(attended / attendances, "share")
-    came = f"attended: {attended:,} of {counted(attendances, 'attendance')} ({rate})" if attended else ""
-    return [line for line in (compared, came) if line]
+    return [line for line in (compared, _attended_line(tables["attendances"])) if line]
+
+
+def _attended_line(attendances: pd.DataFrame) -> str:
+    """Return how many attended, and of how many; nothing if nobody did."""
+    attended, of = check_ins(attendances)
+    rate = show(attended / max(of, 1), "share")
+    return f"attended: {attended:,} of {counted(of, 'RSVP')} of events with check-ins ({rate})" if of else ""
+
+
+def check_ins(attendances: pd.DataFrame) -> tuple[int, int]:
+    """Count who attended, and RSVPs of events where anybody did."""
+    came = attendances["status"].eq("attended")
+    return int(came.sum()), int(_of_events_with_check_ins(came, attendances["event_id"]).sum())
 
 
 #: What is said where small counts are hidden: how many RSVPs one of both lacks may be few.

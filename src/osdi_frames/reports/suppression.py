@@ -31,8 +31,8 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     missing, and their sum is not small. 0 is shown. Missing rows come last, in the order of the index, unless
     rows are in the order of time. Where the total leaves nothing open, as of ten signatures from ten sources, the
     report has no rows. Columns from which small counts could be computed are left out: people, the times of
-    the first and the last act, RSVPs of events with a capacity and their fill rate, how many attended and their rate,
-    cumulative counts, and shares within the first of several keys.
+    the first and the last act, RSVPs of events with a capacity and their fill rate, how many attended, of how many, and
+    their rate, cumulative counts, and shares within the first of several keys.
 
     Of a report with a column per value single counts are missing, so that the totals of its rows and columns
     leave them open; of repeated pulls those are missing from which a count grew by little to the next.
