@@ -216,3 +216,11 @@ def test_what_is_not_known_of_new_people_stands_where_new_is_explained(sample):
     assert "Not known: " not in header
     [new] = re.findall("<dt>New</dt><dd>(.*?)</dd>", rest, re.DOTALL)
     assert new.count("Not known: whether") == 2
+
+
+def test_a_funnel_says_in_words_within_what_time_and_who_began_too_late(sample):
+    [section] = re.findall('<section class="report" id="funnel".*?</section>', sample, re.DOTALL)
+    assert ">From signing to coming within 30 days</h3>" in section
+    assert [text for image in images(section) for text in re.findall("people within 30 days", image)]
+    below = section.partition("</table>")[2]
+    assert re.search(r"\d+ people began less than 30 days before the newest act\.</p>", below)

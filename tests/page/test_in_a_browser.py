@@ -262,7 +262,9 @@ def test_a_table_is_printed_on_one_sheet_below_its_heading(shown):
             found.evaluate_all("all => Math.max(...all.map(it => it.offsetHeight))") < 1000
         )  # of an A4 sheet
     after = "all => all.map(it => getComputedStyle(it).breakAfter)"
-    assert {*shown.page.locator("h2, h3, .caveat, figure:not(:last-child)").evaluate_all(after)} == {"avoid"}
+    assert {*shown.page.locator("h2, h3, .period, figure:not(:last-child)").evaluate_all(after)} == {"avoid"}
+    before = "all => all.map(it => getComputedStyle(it).breakBefore)"
+    assert {*shown.page.locator(".caveat").evaluate_all(before)} == {"avoid"}
     shown.page.emulate_media(media="screen")
 
 

@@ -111,7 +111,12 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
         click.echo("\n".join([headline, *notes]))
         for declared, frame in found.reports:
             if len(frame):
-                lines = [declared.heading, frame.attrs["caveat"], table(declared, frame, top=top)]
+                lines = [
+                    declared.heading,
+                    frame.attrs["caveat"],
+                    table(declared, frame, top=top),
+                    declared.caption,
+                ]
                 click.echo("\n".join(["", *filter(None, lines)]))
         if empty := [declared.heading for declared, frame in found.reports if frame.empty]:
             click.echo(f"\nnothing to report: {'; '.join(empty)}")

@@ -39,13 +39,17 @@ _ROWS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A report in the page: plot, table, or both."""
+    """A report in the page: plot, table, or both.
+
+    `period` stands above them, `caveats` below.
+    """
 
     name: str
     heading: str
     caveats: Sequence[str] = ()
     plot: Markup | None = None
     table: tables.Table | None = None
+    period: str = ""
 
 
 Parts: TypeAlias = Mapping[str, Sequence[Section]]
@@ -73,9 +77,20 @@ def _part(declared: Report | Analysis) -> str:
 
 
 def _of_report(declared: Report | Analysis, report: pd.DataFrame, rows: int) -> Section:
-    caveats = [_HOW_TO_PART.sub(".", line) for line in report.attrs.get("caveat", "").splitlines()]
+    period, caveat = report.attrs.get("period", ""), report.attrs.get("caveat", "")
+    said = [_HOW_TO_PART.sub("", line) for line in caveat.splitlines() if line != period]
+    caveats = [*map(sentence, said), *filter(None, [declared.caption])]
     table = tables.of_report(declared, report, rows=rows)
-    return Section(declared.name, declared.heading, caveats, _plot(declared, report), table)
+    return Section(declared.name, declared.heading, caveats, _plot(declared, report), table, period)
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence.
+
+    >>> sentence("28 people began late"), sentence("nothing.")
+    ('28 people began late.', 'Nothing.')
+    """
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
 def _plot(declared: Report | Analysis, report: pd.DataFrame) -> Markup | None:

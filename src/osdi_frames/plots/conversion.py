@@ -78,7 +78,8 @@ def funnel(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Ax
     for place, text in zip(headings, texts, strict=True):
         ax.annotate(text, (0, place), (4, 0), textcoords="offset points", va="center", fontsize=size, **style)
     ax.set_ylim(count - 0.5, -0.5)
-    note = "people, of the first step · of the step before\nthin lines: 95% intervals of the first share"
+    within = f" within {report.attrs['within']}" if "within" in report.attrs else ""
+    note = f"people{within}, of the first step · of the step before\nthin lines: 95% intervals of the first share"
     ax.set_xlabel(note, wrap=True)
     return ax
 

@@ -55,6 +55,8 @@ class Analysis:
     ----------
     name, heading
         The name of its frame, plot and files; its heading.
+    caption
+        A sentence below its table; empty where none is needed.
     part
         The part of the report that it stands in.
     make
@@ -84,6 +86,7 @@ class Analysis:
     count: str = field(default="", repr=False)
     is_over_time: bool = field(default=False, repr=False)
     is_published: bool = field(default=False, repr=False)
+    caption: str = field(default="", repr=False)
 
     @property
     def table(self) -> str:
@@ -197,7 +200,7 @@ PEOPLE: Final = (
     ),
     Analysis(
         "funnel",
-        "From signing to coming",
+        "From signing to coming within 30 days",
         "people",
         _funnel,
         _of_acts("action"),
@@ -207,6 +210,7 @@ PEOPLE: Final = (
         ),
         "funnel",
         "people",
+        caption="The 30 days of each person begin with their first signature.",
     ),
     Analysis(
         "attribution",

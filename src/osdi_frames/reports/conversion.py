@@ -55,7 +55,8 @@ def funnel(
     Returns
     -------
     DataFrame
-        indexed by step, in order; with `by` by its values and step, most people at the first step first
+        indexed by step, in order; with `by` by its values and step, most people at the first step first. The attribute
+        `within` is the longest time in words; `note` says how many people started so late that it has not passed
 
         - people: how many reached the step
         - of_first: of the people of the first step, 0 to 1; missing where there are none
@@ -104,12 +105,15 @@ def funnel(
         notes = groups.notes
     newest = acts.rows["date"].max()
     early = int((start > newest - limit).sum())
-    waiting = (
-        f"{counted(early, 'person', 'people')} began less than {within} before the newest act"
-        if early
-        else ""
-    )
-    return noted(made, [*acts.notes, acts.without_person, waiting], notes)
+    length = _in_words(within, limit)
+    if early:
+        notes = (
+            *notes,
+            f"{counted(early, 'person', 'people')} began less than {length} before the newest act",
+        )
+    made = noted(made, [*acts.notes, acts.without_person], notes)
+    made.attrs["within"] = length
+    return made
 
 
 def _duration(within: Any) -> pd.Timedelta:
@@ -117,6 +121,15 @@ def _duration(within: Any) -> pd.Timedelta:
     if limit is None or limit < pd.Timedelta(0):
         raise InvalidArgument(f"funnel: within is a time, as '30D', not {quoted(within)}")
     return limit
+
+
+def _in_words(within: str | pd.Timedelta, limit: pd.Timedelta) -> str:
+    """Return a time as a number of days, if it is one.
+
+    >>> _in_words("30D", pd.Timedelta("30D")), _in_words("6h", pd.Timedelta("6h"))
+    ('30 days', '6h')
+    """
+    return counted(limit.days, "day") if limit == pd.Timedelta(days=limit.days) else str(within)
 
 
 def _checked_steps(steps: Any, rows: pd.DataFrame) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import pandas as pd
 
@@ -165,6 +165,7 @@ class Report:
     own_measures: tuple[Measure, ...] = field(default=(), repr=False)
     example: tuple[str, ...] = field(default=(), repr=False)
     joined: Joined | None = field(default=None, repr=False)
+    caption: ClassVar[str] = ""
 
     @property
     def titled(self) -> Titled:
