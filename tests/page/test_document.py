@@ -224,3 +224,9 @@ def test_a_funnel_says_in_words_within_what_time_and_who_began_too_late(sample):
     assert [text for image in images(section) for text in re.findall("people within 30 days", image)]
     below = section.partition("</table>")[2]
     assert re.search(r"\d+ people began less than 30 days before the newest act\.</p>", below)
+
+
+@pytest.mark.parametrize("name", ["engagement", "retention", "repeats"])
+def test_reports_that_count_acts_say_that_coming_to_an_event_is_one(name, sample):
+    [section] = re.findall(f'<section class="report" id="{name}".*?</section>', sample, re.DOTALL)
+    assert section.partition("</table>")[2].count("Coming to an event counts as an act.</p>") == 1

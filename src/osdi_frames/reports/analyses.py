@@ -44,6 +44,7 @@ Tables: TypeAlias = Mapping[str, pd.DataFrame]
 
 ACTIONS: Final = "actions"
 _LATER: Final = 13  # periods after the first act that a table shows
+_COMING: Final = "Coming to an event counts as an act."
 _TITLES: Final = ("title", "created_date", "gone_since")
 
 
@@ -197,6 +198,7 @@ PEOPLE: Final = (
         (_alone("people"), Shown("new"), _alone("returning"), Shown("actions")),
         "engagement",
         is_over_time=True,
+        caption=_COMING,
     ),
     Analysis(
         "funnel",
@@ -238,6 +240,7 @@ PEOPLE: Final = (
         (Shown("people"),),
         "retention",
         is_over_time=True,
+        caption=_COMING,
     ),
     Analysis(
         "repeats",
@@ -249,6 +252,7 @@ PEOPLE: Final = (
         "repeats",
         "people",
         is_published=True,
+        caption=_COMING,
     ),
 )
 ANALYSES: Final = (*CHANGES, *PEOPLE)
