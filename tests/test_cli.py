@@ -371,6 +371,16 @@ def test_a_warning_and_a_report_name_the_option_and_not_the_argument(tmp_path):
     assert "Not counted: 1 cancelled event (they can be counted in another report)" in page
 
 
+def test_the_terminal_shows_the_changes_that_the_page_shows(data):
+    made = of.report(data, reports=["changes_by_source"])["changes_by_source"]
+    gains, losses = (made[moved].head(5) for moved in (made["change"] > 0, made["change"] < 0))
+    _, _, printed = run("report", data).stdout.partition("\nChange by source\n")
+    lines = printed.partition("\n\n")[0].splitlines()
+    begin = next(place for place, line in enumerate(lines) if line.startswith("source "))
+    shown = [line.split("  ")[0] for line in lines[begin + 1 :]][: len(gains) + len(losses)]
+    assert shown == [*gains.index, *losses.index]
+
+
 def test_report_as_json_has_the_numbers_of_the_frames(little):
     reported = of.report(little)
     ran = run("report", little, "--json")

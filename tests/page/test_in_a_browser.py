@@ -179,6 +179,19 @@ def test_a_long_table_shows_twenty_rows_until_all_are_asked_for(opened, sample, 
         assert visible.count() == 20
 
 
+def test_changes_are_the_five_largest_gains_and_losses_until_all_are_asked_for(opened, sample, reported):
+    with opened(sample) as it:
+        table, changes = it.page.locator("#changes_by_title"), reported["changes_by_title"]["change"]
+        shown = table.locator("tbody tr:visible > :nth-child(5)").all_inner_texts()
+        gains, losses = changes[changes > 0].head(5), changes[changes < 0].head(5)
+        assert [int(change) for change in shown] == [*gains, *losses]
+        assert len(gains) == len(losses) == 5
+        assert table.get_by_text("First the five that rose most, then the five that fell most.").is_visible()
+        assert table.locator("[data-other]:visible").count() == 0
+        table.get_by_role("button", name=f"Show all {len(changes)} rows").click()
+        assert table.locator("tbody tr:visible").count() == len(changes)
+
+
 def test_the_bars_of_a_report_are_as_long_as_its_counts(shown, reported):
     shown.page.evaluate(
         "document.querySelectorAll('.short').forEach(table => table.classList.remove('short'))"

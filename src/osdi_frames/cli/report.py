@@ -23,8 +23,10 @@ from osdi_frames.errors import counted, printable
 from osdi_frames.output.files import FORMATS, Format
 from osdi_frames.quoting import cut, located, quoted
 from osdi_frames.reports import Analysis, Report
+from osdi_frames.reports.analyses import MOVED
 from osdi_frames.reports.exclusion import REASONS
 from osdi_frames.reports.measures import show, show_key
+from osdi_frames.reports.movers import movers_first
 from osdi_frames.reports.titles import labelled, words
 from osdi_frames.shortcuts import report, write_report
 
@@ -131,9 +133,9 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
 def table(report: Report | Analysis, frame: pd.DataFrame, *, top: int) -> str:
     """Lay out `top` rows, and count the others.
 
-    They are the first ones, of a report over time the last.
+    They are the first ones, of a report over time the last, and of changes those that the page shows first.
     """
-    frame = labelled(frame)
+    frame = labelled(movers_first(frame) if report.name in MOVED else frame)
     shown = frame.tail(top) if report.is_over_time else frame.head(top)
     columns = [
         _aligned([words(name), *map(_label, shown.index.get_level_values(number))], str.ljust)

@@ -1,7 +1,5 @@
 "use strict";
 
-const shown = 20; // rows of a long table: page.css hides the others
-
 // Without this script the page is whole: the buttons are made here.
 for (const table of document.querySelectorAll("table")) {
   makeSortable(table);
@@ -12,6 +10,7 @@ for (const table of document.querySelectorAll("table")) {
 // Of a long table the first rows are seen at once, and its total.
 function makeShort(table) {
   const count = table.tBodies[0].rows.length;
+  const shown = Number(table.dataset.seen); // page.css hides the others
   if (count <= shown + 1) return;
   const button = document.createElement("button");
   button.type = "button";

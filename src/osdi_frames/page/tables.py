@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
-import numpy as np
 import pandas as pd
 
 from osdi_frames.plots.labels import shortened, with_base
@@ -15,6 +14,7 @@ from osdi_frames.reports import NO_DATE, NONE, Analysis, Report
 from osdi_frames.reports.analyses import MOVED
 from osdi_frames.reports.groups import PERIOD_NAMES
 from osdi_frames.reports.measures import Shown, Unit, count_rows, show, show_key
+from osdi_frames.reports.movers import MOVERS, movers_first
 from osdi_frames.reports.titles import heading, labelled, words
 
 ROWS: Final = 200
@@ -23,8 +23,8 @@ ROWS: Final = 200
 PRINTED: Final = 10
 """Rows that are printed; the others are one."""
 
-MOVERS: Final = 5
-"""Rows with the largest gains, and with the largest losses, that a table of changes shows."""
+_SEEN: Final = 20
+"""Rows of a long table that a screen shows until all are asked for."""
 
 #: Keys that are names of acts.
 _OF_ACTS: Final = frozenset({"action", "figure", "step"})
@@ -70,7 +70,8 @@ class Column:
 class Table:
     """A table: rows, others together, and totals.
 
-    Where only the first rows are printed, `unprinted` are all the others.
+    Where only the first rows are printed, `unprinted` are all the others. Of a long one a screen shows `seen` rows
+    until all are asked for.
     """
 
     columns: list[Column]
@@ -79,6 +80,7 @@ class Table:
     unprinted: list[Cell] | None
     total: list[Cell] | None
     length: int
+    seen: int = _SEEN
 
 
 def of_report(declared: Report | Analysis, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
@@ -95,7 +97,7 @@ def of_report(declared: Report | Analysis, report: pd.DataFrame, *, rows: int = 
         report = _newest_first(report, shown)
         return _laid_out(report, shown, rows=rows, ordered_by=str(report.index.names[0]))
     if declared.name in MOVED:
-        return _laid_out(_movers(report), shown, rows=2 * MOVERS)
+        return replace(_laid_out(movers_first(report), shown, rows=rows), seen=2 * MOVERS)
     table = _laid_out(report, shown, rows=rows, ordered_by=declared.count)
     if declared.count:
         present = report[declared.count].head(rows).astype("float64").fillna(0).clip(lower=0)
@@ -113,19 +115,6 @@ def _newest_first(report: pd.DataFrame, shown: Sequence[Shown]) -> pd.DataFrame:
         return report
     dated = report.index != NO_DATE
     return pd.concat([report[dated][::-1], report[~dated]])
-
-
-def _movers(report: pd.DataFrame) -> pd.DataFrame:
-    """Put the largest gains first, then the largest losses.
-
-    All others follow.
-    """
-    change = report["change"].astype("Int64").fillna(0)
-    gains = report[change > 0].head(MOVERS)
-    losses = report[change < 0].head(MOVERS)
-    first = report.index.get_indexer(gains.index.append(losses.index))
-    others = np.setdiff1d(np.arange(len(report)), first)
-    return report.iloc[np.concatenate([first, others])]
 
 
 def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:

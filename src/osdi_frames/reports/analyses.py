@@ -45,6 +45,7 @@ Tables: TypeAlias = Mapping[str, pd.DataFrame]
 ACTIONS: Final = "actions"
 _LATER: Final = 13  # periods after the first act that a table shows
 _COMING: Final = "Coming to an event counts as an act."
+_MOVED: Final = "First the five that rose most, then the five that fell most."
 _TITLES: Final = ("title", "created_date", "gone_since")
 
 
@@ -145,6 +146,7 @@ CHANGES: Final = (
         _of_acts("action", "source"),
         _COMPARED,
         "compare",
+        caption=_MOVED,
     ),
     Analysis(
         "changes_by_title",
@@ -156,6 +158,7 @@ CHANGES: Final = (
         _of_acts("action", "title"),
         _COMPARED,
         "compare",
+        caption=_MOVED,
     ),
     Analysis(
         "news",

@@ -124,7 +124,7 @@ def _duration(within: Any) -> pd.Timedelta:
 
 
 def _in_words(within: str | pd.Timedelta, limit: pd.Timedelta) -> str:
-    """Return a time as a number of days, if it is one.
+    """Return a time in days, if it is whole days.
 
     >>> _in_words("30D", pd.Timedelta("30D")), _in_words("6h", pd.Timedelta("6h"))
     ('30 days', '6h')
