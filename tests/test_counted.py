@@ -285,7 +285,7 @@ def test_the_page_has_only_what_a_filter_applies_to(tmp_path):
     place = {"location": {"location": {"latitude": 37.8, "longitude": -122.3}}}
     source = [event(1, **place), event(2, "d", **place), signed(1), signed(2, "q"), attended(1)]
     for filters, kept in (
-        ({"petition": "p"}, ["Signatures", "People"]),
+        ({"petition": "p"}, ["Signatures", "Signers"]),
         ({"campaign": "c"}, ["Events", "RSVPs"]),
     ):
         made = of.write_report(source, tmp_path / "out", **filters)

@@ -9,6 +9,7 @@ from collections import Counter
 from urllib.parse import unquote
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 
 import osdi_frames as of
@@ -189,6 +190,9 @@ def test_its_headline_figures_are_those_of_the_frames(sample, frames):
         )
     ]
     assert shown[5] == f"{events['start_date'].min().year}–{events['start_date'].max().year}"
+    first = frames["attendances"]["created_date"].min().tz_localize(None)
+    [period] = re.findall("<dt>Period</dt><dd[^>]*>[^<]*</dd><dd>([^<]*) – ", sample)
+    assert pd.Timestamp(period.replace("\xa0", " ")) <= first < events["start_date"].min()
 
 
 def test_it_reports_what_was_collapsed(data, sample, frames):

@@ -414,14 +414,14 @@ def assert_rest_of_page_adds_nothing(archive: dict[str, Any], published: Publish
     signed, coming = list(acts(archive["signatures"])), list(acts(archive["attendances"]))
     totals = {
         "Signatures": len(signed),
-        "who signed": len({act["person"] for act in signed}),
+        "Signers": len({act["person"] for act in signed}),
         "RSVPs": sum(event["rsvps"] for event in archive["events"]) if archive["events"] else len(coming),
         "who RSVPed": len({act["person"] for act in coming}),
     }
     for name, total in totals.items():
         assert cards.get(name) in (f"{total:,}", "few", None)
         assert total not in range(1, BELOW) or cards.get(name) in ("few", None)
-    for number, people in (("Signatures", "who signed"), ("RSVPs", "who RSVPed")):
+    for number, people in (("Signatures", "Signers"), ("RSVPs", "who RSVPed")):
         assert people not in cards or totals[number] - totals[people] not in range(1, BELOW)
     assert cards.keys() <= {*totals, "Events", "Period"}
     notes = map(unescape, re.findall("<p><bdi>(.*?)</bdi></p>", published.html))

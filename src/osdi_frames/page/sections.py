@@ -17,7 +17,7 @@ from osdi_frames.errors import MissingExtra, counted
 from osdi_frames.local_time import utc_to_local
 from osdi_frames.page import figures, tables
 from osdi_frames.reports import Analysis, Report, weekday_hours
-from osdi_frames.reports.analyses import CHANGES
+from osdi_frames.reports.analyses import ACTIONS, CHANGES
 from osdi_frames.reports.archive_report import ReportResult
 from osdi_frames.reports.measures import check_ins, show
 
@@ -196,17 +196,28 @@ def cards(made: ReportResult) -> list[tuple[str, str, str]]:
         days += (signed := _acted(made, "signatures"))
         cards.append(("Signatures", figures["signatures"], "".join(map(_dates, signed))))
         if summary["people"] is not None:
-            cards.append(("People", figures["people"], "who signed, each counted once"))
-    if not days:
-        return cards
-    both = pd.concat([times.dropna() for times in days])
-    years = [str(day.year) for day in _span(both)]
-    return [*cards, ("Period", "–".join(dict.fromkeys(years)) or "–", _dates(both))]
+            cards.append(("Signers", figures["people"], "people who signed, each counted once"))
+    days += [*_acted(made, "attendances"), *_acted(made, ACTIONS)]
+    return [*cards, *_period(days, [note for _, _, note in cards])]
+
+
+def _period(days: Sequence[pd.Series], notes: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return the card of all that is counted.
+
+    There is none where another card notes the same dates.
+    """
+    if not days or (dates := _dates(every := pd.concat([times.dropna() for times in days]))) in notes:
+        return []
+    years = [str(day.year) for day in _span(every)]
+    return [("Period", "–".join(dict.fromkeys(years)) or "–", dates)]
 
 
 def _acted(made: ReportResult, table: str) -> list[pd.Series]:
     """Return when somebody acted, unless small counts are hidden."""
-    return [] if made.below else [made.tables[table]["created_date"].dt.tz_localize(None)]
+    if made.below or table not in made.tables:
+        return []
+    column = "date" if table == ACTIONS else "created_date"
+    return [made.tables[table][column].dt.tz_localize(None)]
 
 
 def _span(times: pd.Series) -> list[pd.Timestamp]:
