@@ -234,3 +234,10 @@ def test_a_funnel_says_in_words_within_what_time_and_who_began_too_late(sample):
 def test_reports_that_count_acts_say_that_coming_to_an_event_is_one(name, sample):
     [section] = re.findall(f'<section class="report" id="{name}".*?</section>', sample, re.DOTALL)
     assert section.partition("</table>")[2].count("Coming to an event counts as an act.</p>") == 1
+
+
+def test_tables_with_new_people_say_of_how_many_this_is_not_known(sample):
+    for name, people in (("rsvps_by_source", "attendances"), ("signatures_by_month", "signatures")):
+        [section] = re.findall(f'<section class="report" id="{name}".*?</section>', sample, re.DOTALL)
+        below = section.partition("</table>")[2]
+        assert re.search(rf"Not known: whether [\d,]+ people with {people} are new", below)

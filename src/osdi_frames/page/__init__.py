@@ -29,8 +29,6 @@ from osdi_frames.problems import ProblemKind
 from osdi_frames.reports.archive_report import ReportResult
 from osdi_frames.tables import element_types
 
-#: What a note on new people begins with: it stands where these are explained.
-_UNKNOWN = "not known: "
 _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 
 
@@ -75,7 +73,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
         parts=sections.parts(made),
         reading=None if made.inspection is None else _of_inspection(made.inspection, made.others),
         notes=document.notes(made),
-        unknown=_UNKNOWN,
+        unknown=sections.UNKNOWN,
         made=made,
         attended="attended" in made.summary.keys() - made.hidden,
         now=now,

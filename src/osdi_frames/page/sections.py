@@ -23,6 +23,8 @@ from osdi_frames.reports.measures import check_ins, show
 
 #: What a line that says which spellings are one row tells those who call functions or commands.
 _HOW_TO_PART: Final = re.compile("; spelling=.*")
+#: What a note on new people begins with: it stands where these are counted and explained.
+UNKNOWN: Final = "not known: "
 PLACES: Final = ["location_latitude", "location_longitude"]
 _DECIMALS: Final = 2  # of a degree: about a kilometre
 _DISCS: Final = 300  # more would make the page slow: they are then a picture in the plot
@@ -65,7 +67,7 @@ def parts(made: ReportResult, *, rows: int = tables.ROWS) -> Parts:
     for declared, report in made.reports:
         sections = found.setdefault(_part(declared), [])
         if len(made.tables[declared.read_from]):
-            sections.append(_of_report(declared, report, rows))
+            sections.append(_of_report(declared, report, rows, made.notes))
     for part, section in _figures(made):
         found.setdefault(part, []).append(section)
     return found
@@ -76,9 +78,11 @@ def _part(declared: Report | Analysis) -> str:
     return name.capitalize()
 
 
-def _of_report(declared: Report | Analysis, report: pd.DataFrame, rows: int) -> Section:
+def _of_report(declared: Report | Analysis, report: pd.DataFrame, rows: int, notes: Sequence[str]) -> Section:
     period, caveat = report.attrs.get("period", ""), report.attrs.get("caveat", "")
     said = [_HOW_TO_PART.sub("", line) for line in caveat.splitlines() if line != period]
+    if "new" in report:
+        said += [note for note in notes if note.startswith(UNKNOWN) and declared.read_from in note]
     caveats = [*map(sentence, said), *filter(None, [declared.caption])]
     table = tables.of_report(declared, report, rows=rows)
     return Section(declared.name, declared.heading, caveats, _plot(declared, report), table, period)
