@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,7 @@ def test_a_problem_that_was_passed_over_is_reported_in_the_page(archive):
     assert ran.returncode == 0, ran.stderr
     count = sum(report.subject in (EVENTS, SIGNATURES) for report in KEYED)
     assert f"written to out: {count} reports, each as CSV and Parquet, and report.html\n" in ran.stdout
+    assert f"\nopen {Path('out', 'report.html')}\n" in ran.stdout
     assert "pyplot False" in ran.stdout
     html = (archive / "out" / "report.html").read_text(encoding="utf-8")
     assert "not an integer" in html

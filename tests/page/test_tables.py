@@ -163,3 +163,4 @@ def test_the_bar_of_a_petition_is_as_long_as_its_goal_is_reached():
     )
     table = tables.of_report(DECLARED["goals"], of.goals(signed, {"park": 2, "river": 4}))
     assert [(row[0].text, row[0].bar) for row in table.rows] == [("park", 100.0), ("river", 25.0)]
+    assert table.total is None

@@ -10,7 +10,7 @@ from osdi_frames.archive import open as open_archive
 from osdi_frames.cli import Status
 from osdi_frames.cli.options import as_json, print_json, progress, runs, sources
 from osdi_frames.errors import counted, printable
-from osdi_frames.problems import Place
+from osdi_frames.problems import Place, ProblemKind
 
 
 @runs("osdi-frames check data")
@@ -26,6 +26,9 @@ def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progr
     found = inspection.problems
     counts = found.groupby("severity")["count"].sum()
     errors, warnings, left = (int(counts.get(severity, 0)) for severity in ("error", "warning", "info"))
+    others = int(
+        found.loc[found["problem"].eq(ProblemKind.OTHER_TYPE) & found["severity"].eq("info"), "count"].sum()
+    )
     if as_json:
         problems = json.loads(found.to_json(orient="records"))
         listed = {"errors": errors, "warnings": warnings, "problems": problems}
@@ -38,6 +41,7 @@ def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progr
             click.echo(printable(f"{what}  ({Place(row['source_file'], line)})"))
         click.echo(
             f"{counted(errors, 'error')}, {counted(warnings, 'warning')}, "
-            f"{counted(left, 'value')} that no table takes (info: they stay in the archive)"
+            f"{counted(left - others, 'key')} that no table reads, {counted(others, 'element')} of other types "
+            "(info: they stay in the archive)"
         )
     sys.exit(Status.FAILED if errors else Status.DONE)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -127,6 +128,7 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
         kinds = " and ".join(_NAMES[name] for name in formats)
         (note if as_json else click.echo)(
             f"\nwritten to {located(out)}: {count}, each as {kinds}, and report.html"
+            f"\nopen {located(str(Path(out, 'report.html')))}"
         )
 
 
