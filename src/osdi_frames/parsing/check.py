@@ -74,13 +74,6 @@ class Inspector(Observer):
     years: defaultdict[ElementType, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     first_of: dict[tuple[ElementType, int], tuple[Place, str]] = field(default_factory=dict)
 
-    def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """Yield chunks as they are; note their files."""
-        for chunk in chunks:
-            if chunk.name is not None:
-                self.files.add(chunk.name)
-            yield chunk
-
     def handle(self, problem: Problem, count: int = 1) -> None:
         """Note a problem of a file."""
         self._add(problem, "", count)
@@ -88,6 +81,7 @@ class Inspector(Observer):
 
     def see(self, result: GroupResult) -> None:
         """Note what was read of a group."""
+        self.files |= result.files
         self.documents += result.documents
         self.elements.update(result.elements)
         for found in result.keys:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import chain, count
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,8 @@ class Occurrences:
     element: Element | None = None
     """The element that holds it, if one does."""
     count: int = 1
+    number: int = 0
+    """Of the element, or the document, in the order of reading; of a key."""
 
 
 @dataclass(slots=True)
@@ -78,6 +81,8 @@ class GroupResult:
     """What no table takes; once for all that are alike and in no element, as each line of a file can hold one."""
     keys: list[Occurrences] = field(default_factory=list)
     """The keys that no table reads or that occur twice, once each; in an inspection."""
+    files: set[str] = field(default_factory=set)
+    """The files that its documents are in; in an inspection."""
 
 
 @dataclass(slots=True)
@@ -180,7 +185,8 @@ def parse(
     Elements of all groups are numbered through; every version has its rows.
     On several cores several groups are parsed ahead; the results come in the order of reading.
     """
-    one, groups, cores = partial(_read_group, plan), _grouped(observer.watched(chunks)), cores or _cores()
+    one, groups = partial(_read_group, plan), grouped(observer.watched(chunks))
+    cores = cores or cores_of_process()
     begun = deque(itertools.islice(groups, min(cores, 2)))
     are_several, groups = len(begun) > 1, itertools.chain(_taken(begun), groups)
     for result in (result() for result in ahead(one, groups, cores)) if are_several else map(one, groups):
@@ -194,12 +200,13 @@ def _taken(groups: deque[pa.Table]) -> Iterator[pa.Table]:
         yield groups.popleft()
 
 
-def _cores() -> int:
+def cores_of_process() -> int:
+    """Return on how many cores groups are parsed."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, _MOST_CORES)
 
 
-def _grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
+def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
     """Collect chunks into groups worth a query.
 
     Their documents are numbered through.
@@ -243,6 +250,22 @@ def _read_group(plan: Plan, group: pa.Table) -> GroupResult:
         return _Group(plan, connection, group).read()
 
 
+def read_clean(plan: Plan, group: pa.Table) -> tuple[GroupResult, pa.Table]:
+    """Read the documents of a group in which everything fits a plan, and return the others.
+
+    Of a plan of all columns these rows hold those of every other plan, and `complete` adds those of the others.
+    """
+    with engine() as connection:
+        return _Group(plan, connection, group).read_clean()
+
+
+def complete(plan: Plan, clean: GroupResult, others: pa.Table) -> GroupResult:
+    """Add what the other documents of a group hold to what was read of its clean ones."""
+    with engine() as connection:
+        found = defaultdict(list, {select: [rows] for select, rows in clean.rows})
+        return _Group(plan, connection, others, replace(clean, rows=[]), found).read()
+
+
 @dataclass(slots=True)
 class _Group:
     """A group of documents being read."""
@@ -260,13 +283,27 @@ class _Group:
     """The findings that are in no element."""
 
     def read(self) -> GroupResult:
+        """Read all documents."""
         documents = self._decoded()
         self._read_parsable(documents)
         self._read_mended(documents.schema)
+        return self._ended()
+
+    def read_clean(self) -> tuple[GroupResult, pa.Table]:
+        """Read the documents in which everything fits, and return the others."""
+        self._read_parsable(self._decoded(), clean=True)
+        self.result.documents = len(self.group) - len(self.unparsable)
+        return self._ended(), only(self.group, self.unparsable)
+
+    def _ended(self) -> GroupResult:
+        """Return the result, with the rows in the order of reading."""
         selects = self.plan.selects
         self.result.elements = {
             element.name: sum(map(len, self.found[main])) for element, (main, *_) in selects.items()
         }
+        if self.plan.inspects:
+            self.result.files.update(self.group["source_file"].drop_null().unique().to_pylist())
+            self.result.keys.sort(key=attrgetter("number"))
         for select in chain.from_iterable(selects.values()):
             if any(map(len, parts := self.found[select])):
                 whole = pa.concat_tables(parts)
@@ -286,8 +323,11 @@ class _Group:
         at = self.group.schema.get_field_index("document")
         return only(self.group.set_column(at, "document", texts), self.unparsable, invert=True)
 
-    def _read_parsable(self, documents: pa.Table) -> None:
-        """Read documents by queries; note which elements are mended."""
+    def _read_parsable(self, documents: pa.Table, *, clean: bool = False) -> None:
+        """Read documents by queries; note which elements are mended.
+
+        Of `clean` documents only; the others are unparsable then.
+        """
         forms = self._parse(documents)
         parts = [np.array([], np.int64)]
         for parsed, _ in forms:
@@ -297,6 +337,9 @@ class _Group:
             parts.append(parsed.elements[suspect])
         mended = np.concatenate(parts)
         self.mended.update(mended.tolist())
+        if clean:
+            self.unparsable.update(element >> POSITIONS for element in self.mended)
+            self.unparsable.update(_with_unusual_numbers(documents)["number"].to_pylist())
         if self.plan.inspects:
             read = [(parsed.form, only(some, self.unparsable, invert=True)) for parsed, some in forms]
             self._list_keys(read, self.group)
@@ -437,9 +480,7 @@ class _Group:
 
         Here they are text where text is declared.
         """
-        texts = documents["document"]
-        unusual = reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in database.UNUSUAL))
-        for document in documents.filter(unusual).to_pylist():
+        for document in _with_unusual_numbers(documents).to_pylist():
             for line, part in split(document["document"].encode()):
                 if isinstance(part, Finding) and part.problem is ProblemKind.ODD_NUMBER:
                     self._note(_place(document, line), part)
@@ -448,14 +489,15 @@ class _Group:
         """List unread and repeated keys, in reading order."""
         found = count_keys(self.engine, self.plan, forms)
         first = only(places, {number for number, *_ in found}).to_pylist()
-        place = {document["number"]: _place(document) for document in first}
+        document = {document["number"]: document for document in first}
         self.result.keys.extend(
-            Occurrences(place[number], finding, count=times) for number, finding, times in found
+            Occurrences(_place(document[at]), finding, count=times, number=document[at][ELEMENT])
+            for at, finding, times in found
         )
 
     def _read_mended(self, schema: pa.Schema) -> None:
         """Mend what is suspect, and read it."""
-        self.result.documents = len(self.group) - len(self.unparsable)
+        self.result.documents += len(self.group) - len(self.unparsable)
         parts: defaultdict[tuple[Form, bool], list[dict[str, Any]]] = defaultdict(list)
         suspects = self.unparsable.union(element >> POSITIONS for element in self.mended)
         for document in only(self.group, suspects).to_pylist():
@@ -510,6 +552,12 @@ class _Group:
         else:
             self.alike[same] = Occurrences(place, finding, count=finding.count)
             self.result.findings.append(self.alike[same])
+
+
+def _with_unusual_numbers(documents: pa.Table) -> pa.Table:
+    """Return the documents that may have a number that other readers refuse."""
+    texts = documents["document"]
+    return documents.filter(reduce(pc.or_, (pc.match_substring_regex(texts, number) for number in database.UNUSUAL)))
 
 
 def _occurring(form: Form, text: bytes) -> Form:

@@ -147,19 +147,33 @@ def read(
     >>> [chunk.documents.to_pylist() for chunk in read({"title": "March"}, print)]
     [[b'{"title": "March"}']]
     """
-    limits = limits or DEFAULT_LIMITS
-    if isinstance(source, FilePartition):
-        return _of_parts(source.parts, handle, limits, progress)
-    paths, streams, objects = sorted_out(source)
+    _, streams, objects = ([], [], []) if isinstance(source, FilePartition) else sorted_out(source)
     if objects:
         return iter([_of_objects(objects)])
     if streams:
-        return _of_streams(streams, handle, limits)
+        return _of_streams(streams, handle, limits or DEFAULT_LIMITS)
+    parts = parts_of(source, handle, quarantines=quarantines)
+    return read_parts(parts, handle, limits=limits, progress=progress)
+
+
+def parts_of(source: Source, handle: Handle, *, quarantines: list[str] | None = None) -> list[Part]:
+    """Return the files of a source, in the order of reading; see `read`.
+
+    Raises
+    ------
+    SourceNotFound, InvalidSource
+        As `files` says; also for open files and parsed objects.
+    """
+    if isinstance(source, FilePartition):
+        return [*source.parts]
+    paths, *others = sorted_out(source)
+    if any(others):
+        raise InvalidSource("open files and parsed objects have no paths")
     parts = [Part(file) for file in files(paths, handle, quarantines)]
     if quarantines == [] and paths and not parts:
         where = located(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))
         warn_caller(f"no documents in {where}: {_DOCUMENTS}", SourceWarning)
-    return _of_parts(parts, handle, limits, progress)
+    return parts
 
 
 def sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
@@ -196,13 +210,14 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
     return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1), sum(map(len, texts)))
 
 
-def _of_parts(
-    parts: Sequence[Part], handle: Handle, limits: Limits, progress: bool | None
+def read_parts(
+    parts: Sequence[Part], handle: Handle, *, limits: Limits | None = None, progress: bool | None = None
 ) -> Iterator[Chunk]:
     """Yield the candidates of files.
 
     Behind addresses, some are opened ahead, and fetched if they are small.
     """
+    limits = limits or DEFAULT_LIMITS
     is_remote = any(isinstance(part.file, Remote) for part in parts)
     opened = ahead(Part.open, parts, _AHEAD) if is_remote else (part.open for part in parts)
     with bar("reading", progress, unit="B") as done:
