@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +15,7 @@ import pyarrow as pa
 from osdi_frames.errors import InvalidArgument, InvalidSource, no_attribute, only_known
 from osdi_frames.keywords import Options, PrivacyOptions
 from osdi_frames.parsing.check import Inspection, Inspector
-from osdi_frames.parsing.parse import Observer, types_among
+from osdi_frames.parsing.parse import FIRST, Observer, types_among
 from osdi_frames.problems import Policy
 from osdi_frames.quoting import quoted
 from osdi_frames.reader import Reader, Settings
@@ -25,7 +24,6 @@ from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tabl
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
 from osdi_frames.sources.source import Source
-from osdi_frames.sources.source import read as candidates
 from osdi_frames.tables import known_prefixes, main_table
 
 if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no Parquet and no cluster
@@ -37,8 +35,7 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
     from osdi_frames.shown_report import ShownReport
 
 
-_FIRST = 10  # documents of a large archive that `contents` looks at
-_MANY = f"large: only the first {_FIRST} documents were looked at; check() reads all, scan() streams a table"
+_MANY = f"large: only the first {FIRST} documents were looked at; check() reads all, scan() streams a table"
 _ONCE = "an open stream can be read once, so nothing was looked at; write it into a file first"
 
 
@@ -366,9 +363,7 @@ class Archive(Reader):
 
     def _first_types(self) -> pd.DataFrame:
         """Return the tables of the first documents."""
-        chunks = candidates(self.source, lambda _: None, limits=self.limits, progress=False)
-        documents = itertools.chain.from_iterable(chunk.documents.to_pylist() for chunk in chunks)
-        found, _ = types_among([*itertools.islice(documents, _FIRST)], known_prefixes(self.prefix))
+        found, _ = types_among(self.first_documents(), known_prefixes(self.prefix))
         return pd.DataFrame({"table": [main_table(element).name for element in found]})
 
     # ------------------------------------------------------------------------------ reports and exports

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Any, Self, TypedDict
 
 import pandas as pd
@@ -13,8 +14,8 @@ import pyarrow as pa
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import frame
 from osdi_frames.parsing.database import engine
-from osdi_frames.parsing.parse import Observer, parse
-from osdi_frames.parsing.plan import ELEMENT
+from osdi_frames.parsing.parse import FIRST, GroupResult, Observer, parse
+from osdi_frames.parsing.plan import ELEMENT, Plan
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.resolving.actions import with_actions
 from osdi_frames.resolving.filters import Filtering, Filters
@@ -23,9 +24,11 @@ from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.manifest import whole_pulls
 from osdi_frames.sources.partitions import SIZE, Map, cut
-from osdi_frames.sources.source import FilePartition, Source
+from osdi_frames.sources.source import FilePartition, Source, parts_of
 from osdi_frames.sources.source import read as candidates
-from osdi_frames.tables import known_prefixes
+from osdi_frames.store.store import Store
+from osdi_frames.tables import TABLES, known_prefixes
+from osdi_frames.tables.actions import ACTIONS
 
 
 class Settings(TypedDict, total=False):
@@ -34,6 +37,7 @@ class Settings(TypedDict, total=False):
     prefix: str | None
     on_error: OnError
     limits: Limits | None
+    store: str | os.PathLike[str] | None
     progress: bool | None
 
 
@@ -48,6 +52,7 @@ class Reader:
     prefix: str | None = None
     on_error: OnError = "raise"
     limits: Limits | None = None
+    store: str | os.PathLike[str] | None = None
     progress: bool | None = None
     filters: Filters = field(default_factory=Filters)
 
@@ -107,25 +112,50 @@ class Reader:
         The files are listed at once, before the first row is asked for.
         """
         plan = resolution.plan
-        found = candidates(
-            self.source,
-            observer.handle,
-            limits=self.limits,
-            progress=self.progress,
-            quarantines=observer.quarantines,
-        )
+        groups = self._groups(plan, observer)
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
-                resolved = Resolver(resolution, connection).rows(parse(plan, found, observer))
+                resolved = Resolver(resolution, connection).rows(groups)
                 if resolution.actions:
                     resolved = with_actions(resolved, resolution, connection)
                 for name, some in resolved:
                     yield name, some.drop_columns([ELEMENT])
                 connection.release()
+            if self.store is not None:  # of which no documents were seen
+                observer.first = self.first_documents()
             observer.end(plan, whole=not isinstance(self.source, FilePartition))
 
         return rows()
+
+    def _groups(self, plan: Plan, observer: Observer, *, cores: int | None = None) -> Iterator[GroupResult]:
+        """Yield what a plan finds in the source, from the store where there is one."""
+        if self.store is None:
+            chunks = candidates(
+                self.source,
+                observer.handle,
+                limits=self.limits,
+                progress=self.progress,
+                quarantines=observer.quarantines,
+            )
+            return parse(plan, chunks, observer, cores=cores)
+        store = self._store(self.store)
+        parts = parts_of(self.source, observer.handle, quarantines=observer.quarantines)
+        writes = not isinstance(self.source, FilePartition)
+        return store.read(plan, parts, observer, progress=self.progress, writes=writes)
+
+    def _store(self, folder: str | os.PathLike[str]) -> Store:
+        """Open the store of this source."""
+        every = Resolution(
+            Request(dict.fromkeys(set(TABLES) - {ACTIONS.name}), prefix=self.prefix, inspects=True)
+        )
+        return Store.of(folder, self.paths, every.plan, self.limits)
+
+    def first_documents(self) -> list[bytes]:
+        """Return the first documents of a source that can be read again."""
+        chunks = candidates(self.source, lambda _: None, limits=self.limits, progress=False)
+        documents = chain.from_iterable(chunk.documents.to_pylist() for chunk in chunks)
+        return [*islice(documents, FIRST)]
 
     def frames(self, resolution: Resolution, observer: Observer | None = None) -> dict[str, pd.DataFrame]:
         """Return the requested tables, in one pass."""
@@ -195,11 +225,10 @@ class Reader:
         if not isinstance(self.source, FilePartition):
             raise InvalidArgument("collect_part is for what `partitions` returned")
         policy, resolution = Policy(self.on_error), Resolution(request)
-        found = candidates(self.source, policy.handle, limits=self.limits, progress=False)
         tables: dict[str, list[pa.Table]] = {name: [] for name in resolution.schemas}
         with engine() as connection:
             resolver = Resolver(resolution, connection)
-            for group in parse(resolution.plan, found, Observer(policy), cores=1):
+            for group in self._groups(resolution.plan, Observer(policy), cores=1):
                 for name, rows in resolver.collect(group):
                     tables[name].append(rows.drop_columns([ELEMENT]))
             resolver.collected.add_late_persons(resolution, connection, alone=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from osdi_frames.parsing.documents import POSITION
 from osdi_frames.parsing.parse import GroupResult, Observer
 from osdi_frames.parsing.plan import Plan
 from osdi_frames.problems import Place, Problem, ProblemKind, safe_key, trusted_years
-from osdi_frames.sources.layout import Chunk
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
 

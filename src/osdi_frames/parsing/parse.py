@@ -46,7 +46,8 @@ from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.document_forms import Form, form_by_types, probes
 from osdi_frames.tables.schema import ElementType
 
-_FIRST = 10  # documents that are looked at where a reading finds nothing
+#: Documents that are looked at where not all are read, or a reading finds nothing.
+FIRST = 10
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
 _EVERY = (1 << POSITIONS) - 1  # the position of all elements of a document
 _GROUP = 16 << 20  # bytes of documents that are read together
@@ -102,7 +103,7 @@ class Observer:
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are."""
         for chunk in chunks:
-            self.first.extend(chunk.documents[: _FIRST - len(self.first)].to_pylist())
+            self.first.extend(chunk.documents[: FIRST - len(self.first)].to_pylist())
             yield chunk
 
     def handle(self, problem: Problem, count: int = 1) -> None:
@@ -153,7 +154,7 @@ def _called(finding: Finding) -> dict[str, None]:
 def _warn_of_others(plan: Plan, documents: list[bytes], others: Iterable[str]) -> None:
     """Warn that nothing was found, and what is there."""
     declared, beginning = types_among(documents, plan.prefixes)
-    others = [*dict.fromkeys([*itertools.islice(others, _FIRST), *beginning])]
+    others = [*dict.fromkeys([*itertools.islice(others, FIRST), *beginning])]
     held = f"{listed(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
         names = ", ".join(element.name for element in declared)
@@ -185,7 +186,7 @@ def parse(
     Elements of all groups are numbered through; every version has its rows.
     On several cores several groups are parsed ahead; the results come in the order of reading.
     """
-    one, groups = partial(_read_group, plan), grouped(observer.watched(chunks))
+    one, groups = partial(read_group, plan), grouped(observer.watched(chunks))
     cores = cores or cores_of_process()
     begun = deque(itertools.islice(groups, min(cores, 2)))
     are_several, groups = len(begun) > 1, itertools.chain(_taken(begun), groups)
@@ -244,7 +245,7 @@ def _joined(chunks: list[Chunk], before: int) -> pa.Table:
     )
 
 
-def _read_group(plan: Plan, group: pa.Table) -> GroupResult:
+def read_group(plan: Plan, group: pa.Table) -> GroupResult:
     """Read a group."""
     with engine() as connection:
         return _Group(plan, connection, group).read()
@@ -557,7 +558,9 @@ class _Group:
 def _with_unusual_numbers(documents: pa.Table) -> pa.Table:
     """Return the documents that may have a number that other readers refuse."""
     texts = documents["document"]
-    return documents.filter(reduce(pc.or_, (pc.match_substring_regex(texts, number) for number in database.UNUSUAL)))
+    return documents.filter(
+        reduce(pc.or_, (pc.match_substring_regex(texts, number) for number in database.UNUSUAL))
+    )
 
 
 def _occurring(form: Form, text: bytes) -> Form:

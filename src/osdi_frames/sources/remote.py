@@ -27,6 +27,8 @@ _ANSWERS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectory
 #: What to call for an address of a service.
 PULL = "osdi-frames pull, or osdi_frames.Client(…).pull(…), reads a service into an archive"
 HTTP = ("http://", "https://")
+#: What file systems call that which changes with the content of a file.
+_VERSIONS = ("ETag", "etag", "generation", "mtime", "LastModified", "last_modified", "created")
 _USER = re.compile(r"(\w://)[^/\s@]*@")
 _QUERY = re.compile(r"(https?://[^\s?'\"]*)\?[^\s'\"]*")
 
@@ -39,6 +41,8 @@ class Remote:
     path: str = field(repr=False)  # in its file system
     address: str = field(repr=False)  # one of that file system
     size: int | None = None
+    version: tuple[str, ...] | None = field(default=None, repr=False)
+    """What changes with its content, where the file system says."""
 
     @classmethod
     def of(cls, address: str, path: str, info: Mapping[str, Any]) -> Remote:
@@ -47,7 +51,8 @@ class Remote:
         `info` is what its file system says of it.
         """
         name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
-        return cls(without_credentials(name), path, address, info.get("size"))
+        versions = tuple(f"{key}={info[key]}" for key in _VERSIONS if info.get(key))
+        return cls(without_credentials(name), path, address, info.get("size"), versions or None)
 
     def __str__(self) -> str:
         return self.name

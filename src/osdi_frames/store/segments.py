@@ -1,0 +1,270 @@
+"""Segments of a store: the parsed rows of some consecutive files, as Parquet."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from osdi_frames.durable import create_file, flush, sync, write_file
+from osdi_frames.errors import StoreDamaged
+from osdi_frames.parsing.columns import POSITIONS
+from osdi_frames.parsing.parse import GroupResult, Occurrences, complete, read_clean, read_group
+from osdi_frames.parsing.plan import CARRIED, ELEMENT, Plan, Select
+from osdi_frames.problems import Finding, Place, Problem, ProblemKind
+from osdi_frames.quoting import located
+from osdi_frames.sources.files import Handle
+from osdi_frames.sources.source import Part
+from osdi_frames.store.stamps import Stamp, Status, status
+
+#: Begins the name of a segment that is being written.
+DRAFT = ".draft-"
+_ABOUT = "segment.json"
+_OTHERS = "documents"  # that are not clean: each reading parses them
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The rows of some consecutive files of an archive, and what else was found in them."""
+
+    folder: Path
+    stamps: tuple[Stamp, ...]
+    documents: int
+    """How many there are, clean or not."""
+    problems: tuple[Problem, ...]
+    """Those of files; what is wrong in documents is found by each reading."""
+    groups: tuple[Mapping[str, Any], ...]
+    """What a group holds in addition to rows: how many clean documents, in which files, with which undeclared keys."""
+
+    @classmethod
+    def load(cls, folder: Path, version: str) -> Self | None:
+        """Return the segment in a folder; None where it is of another version, or none is there."""
+        try:
+            found = json.loads((folder / _ABOUT).read_bytes())
+        except (OSError, ValueError):
+            return None
+        if found["version"] != version:
+            return None
+        stamps = (Stamp(**{**stamp, "status": _status(stamp["status"])}) for stamp in found["stamps"])
+        problems = (
+            Problem(Place(*place), ProblemKind(kind), *rest) for place, kind, *rest in found["problems"]
+        )
+        return cls(folder, (*stamps,), found["documents"], (*problems,), (*found["groups"],))
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the files that were parsed."""
+        return sum(stamp.stop - stamp.start for stamp in self.stamps)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether all files are there as they were."""
+        return all(stamp.renewed(Part(stamp.name, stamp.start, line=stamp.line)) for stamp in self.stamps)
+
+    def renew(self, version: str) -> None:
+        """Write the present status of the files, if another one is known."""
+        if (before := Segment.load(self.folder, version)) is None or before.stamps != self.stamps:
+            self.write(version)
+
+    def write(self, version: str) -> None:
+        """Write what is known of the segment, in one step."""
+        about = {
+            "version": version,
+            "stamps": [asdict(stamp) for stamp in self.stamps],
+            "documents": self.documents,
+            "problems": [
+                [(at.place.source_file, at.place.source_line), at.problem, at.detail, at.severity]
+                for at in self.problems
+            ],
+            "groups": self.groups,
+        }
+        write_file(self.folder / _ABOUT, json.dumps(about).encode())
+
+    def read(self, number: int, plan: Plan, whole: Plan, before: int) -> GroupResult:
+        """Return what a plan finds in a group; `before` it are so many documents.
+
+        Raises
+        ------
+        StoreDamaged
+            A file of the segment cannot be read.
+        """
+        about = self.groups[number]
+        try:
+            rows = [*self._rows(about, plan, whole)]
+            others = self._table(f"{about['first']}-{_OTHERS}") if _OTHERS in about["tables"] else None
+        except (OSError, pa.ArrowException) as error:
+            what = f"{located(self.folder)} is damaged: remove the folder, the next reading makes it anew"
+            raise StoreDamaged(f"{what} ({error})") from error
+        clean = GroupResult(documents=about["clean"], rows=rows)
+        if plan.inspects:
+            clean = replace(clean, files={*about["files"]}, keys=[*map(_key, about["keys"])])
+        return _served(plan, clean, others, before)
+
+    def _rows(self, about: Mapping[str, Any], plan: Plan, whole: Plan) -> Iterator[tuple[Select, pa.Table]]:
+        """Yield the columns of a plan."""
+        for element, selects in plan.selects.items():
+            of_whole = {select.table: select for select in whole.selects[element]}
+            for select in selects:
+                if (name := select.table.name) in about["tables"]:
+                    columns = [*_columns(select)]
+                    rows = self._table(f"{about['first']}-{name}", columns)
+                    yield select, _projected(rows, select, of_whole[select.table])
+
+    def _table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        path = self.folder / f"{name}.parquet"
+        return pq.read_table(path, columns=columns, partitioning=None, page_checksum_verification=True)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A segment that is being written."""
+
+    folder: Path
+    stamps: tuple[Stamp | None, ...]
+    statuses: tuple[Status | None, ...]
+    parts: tuple[Part, ...]
+    whole: Plan
+    problems: list[Problem] = field(default_factory=list)
+    groups: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """What is known of each, by the number of its first document."""
+
+    @classmethod
+    def of(cls, store: Path, parts: Sequence[Part], whole: Plan) -> Self:
+        """Begin a segment of some parts."""
+        statuses = tuple(map(status, parts))
+        folder = Path(tempfile.mkdtemp(prefix=DRAFT, dir=store))
+        return cls(folder, tuple(map(Stamp.of, parts)), statuses, tuple(parts), whole)
+
+    def recording(self, handle: Handle) -> Handle:
+        """Return what keeps each problem of a file before it is handled."""
+
+        def record(problem: Problem) -> None:
+            self.problems.append(problem)
+            handle(problem)
+
+        return record
+
+    def add(self, group: pa.Table, plan: Plan, before: int) -> GroupResult:
+        """Write what is clean in a group, and return what a plan finds in all of it."""
+        number = group["number"][0].as_py()
+        clean, others = read_clean(self.whole, group)
+        tables = {select.table.name: rows for select, rows in clean.rows}
+        tables |= {_OTHERS: others} if len(others) else {}
+        for name, rows in tables.items():
+            with create_file(self.folder / f"{number}-{name}.parquet") as file:
+                pq.write_table(rows, file, compression="zstd", write_page_checksum=True)
+                file.flush()
+                flush(file.fileno())
+        self.groups[number] = {
+            "first": number,
+            "clean": clean.documents,
+            "tables": [*tables],
+            "files": sorted(clean.files),
+            "keys": [_written(key) for key in clean.keys],
+        }
+        of_whole = {select.table: (select, rows) for select, rows in clean.rows}
+        rows = [
+            (select, _projected(of_whole[select.table][1], select, of_whole[select.table][0]))
+            for selects in plan.selects.values()
+            for select in selects
+            if select.table in of_whole
+        ]
+        clean = replace(clean, rows=rows) if plan.inspects else GroupResult(clean.documents, rows=rows)
+        return _served(plan, clean, others, before)
+
+    def publish(self, version: str, documents: int) -> Segment | None:
+        """Make a segment of it; None where a file changed meanwhile, or cannot be recognised."""
+        stamps = [stamp for stamp in self.stamps if stamp is not None]
+        if len(stamps) < len(self.parts) or self.statuses != tuple(map(status, self.parts)):
+            return None
+        groups = tuple(self.groups[number] for number in sorted(self.groups))
+        segment = Segment(self.folder, tuple(stamps), documents, tuple(self.problems), groups)
+        segment.write(version)
+        published = self.folder.with_name(self.folder.name.removeprefix(DRAFT))
+        self.folder.rename(published)
+        sync(published.parent)
+        return replace(segment, folder=published)
+
+    def discard(self) -> None:
+        """Remove what was not published."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def parsed(group: pa.Table, plan: Plan, before: int) -> GroupResult:
+    """Return what a plan finds in a group that is not kept."""
+    return _numbered(read_group(plan, group), before)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a segment, or a draft of one; from the first step on it is none."""
+    (folder / _ABOUT).unlink(missing_ok=True)
+    shutil.rmtree(folder)
+    sync(folder.parent)
+
+
+def _columns(select: Select) -> Iterator[str]:
+    yield from (column.name for column in select.columns)
+    if select.blocks:
+        yield CARRIED
+    yield ELEMENT
+
+
+def _projected(rows: pa.Table, select: Select, whole: Select) -> pa.Table:
+    """Return the columns of a select, from those of the whole table."""
+    columns = {name: rows[name] for name in _columns(select)}
+    if select.blocks:
+        bits = rows[CARRIED].to_numpy()
+        at = [whole.blocks.index(block) for block in select.blocks]
+        columns[CARRIED] = pa.array(sum((bits >> old & 1) << new for new, old in enumerate(at)))
+    return pa.table(columns)
+
+
+def _served(plan: Plan, clean: GroupResult, others: pa.Table | None, before: int) -> GroupResult:
+    """Return what a plan finds in a group, with the numbers of elements in the reading."""
+    if others is not None and len(others):
+        result = complete(plan, clean, others)
+    else:
+        main = {select.table.element.name: len(rows) for select, rows in clean.rows if not select.table.rows}
+        result = replace(clean, elements=main)
+    return _numbered(result, before)
+
+
+def _numbered(result: GroupResult, before: int) -> GroupResult:
+    """Return a result with the numbers that its elements have after so many documents."""
+    more, rows = pa.scalar(before << POSITIONS), []
+    for select, some in result.rows:
+        at = some.schema.get_field_index(ELEMENT)
+        rows.append((select, some.set_column(at, ELEMENT, pc.add(some[ELEMENT], more))))
+    return replace(result, rows=rows)
+
+
+def _written(key: Occurrences) -> list[Any]:
+    at, found = key.place, key.finding
+    return [
+        at.source_file,
+        at.source_line,
+        found.problem,
+        found.key,
+        found.severity,
+        found.count,
+        key.count,
+        key.number,
+    ]
+
+
+def _key(written: Sequence[Any]) -> Occurrences:
+    file, line, problem, key, severity, times, count, number = written
+    finding = Finding(ProblemKind(problem), key, severity=severity, count=times)
+    return Occurrences(Place(file, line), finding, count=count, number=number)
+
+
+def _status(found: list[Any] | None) -> Status | None:
+    return None if found is None else tuple(found)

@@ -1,0 +1,104 @@
+"""Whether a file still holds the bytes that were parsed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from osdi_frames.sources.files import BROKEN, container, is_lines
+from osdi_frames.sources.remote import Remote
+from osdi_frames.sources.source import Part
+from osdi_frames.sources.streams import Reader
+
+#: Of a file its size, times of modification and of change in nanoseconds, and inode; of a remote one its version.
+Status: TypeAlias = tuple[int | str, ...]
+
+_BLOCK = 1 << 20
+_RECENT = 2 * 10**9  # nanoseconds within which a file can change again without another time
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The bytes of a file that were parsed, and what they are recognised by."""
+
+    name: str
+    start: int
+    stop: int
+    line: int
+    """The line on which they begin."""
+    next_line: int
+    grows: bool
+    """Whether more documents can follow: one a line, the last of which has ended."""
+    status: Status | None
+    """That of the file; None where it may change without notice, so that the digest decides."""
+    digest: str
+
+    @classmethod
+    def of(cls, part: Part) -> Stamp | None:
+        """Stamp a part; None where it cannot be recognised later."""
+        found = status(part)
+        if found is None:
+            return None
+        digest, lines, grows = hashlib.blake2b(digest_size=16), 0, False
+        if isinstance(part.file, str):
+            try:
+                with replace(part, stop=end_of(part)).open() as file:
+                    while block := file.read(_BLOCK):
+                        digest.update(block)
+                        lines, grows = lines + block.count(b"\n"), block.endswith(b"\n")
+            except OSError:
+                return None
+        return cls(
+            name=part.name,
+            start=part.start,
+            stop=end_of(part),
+            line=part.line,
+            next_line=part.line + lines,
+            grows=grows and part.stop is not None,
+            status=None if _is_recent(found) else found,
+            digest=digest.hexdigest(),
+        )
+
+    def renewed(self, part: Part) -> Stamp | None:
+        """Return the stamp with the status of a file that still holds these bytes; None where it does not."""
+        found = status(part)
+        if found is None or found == self.status:
+            return self if found else None
+        if isinstance(part.file, Remote) or end_of(part) < self.stop:
+            return None
+        again = Stamp.of(replace(part, start=self.start, stop=self.stop, line=self.line))
+        return replace(self, status=again.status) if again and again.digest == self.digest else None
+
+
+def status(part: Part) -> Status | None:
+    """Return what changes with a file; None where there is no file, or nothing that says so."""
+    if isinstance(part.file, Remote):
+        return part.file.version
+    try:
+        found = Path(part.file).stat()
+    except OSError:
+        return None
+    return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+def end_of(part: Part) -> int:
+    """Return the byte at which a part ends, as far as that is known."""
+    return part.start + part.size
+
+
+def bounded(part: Part) -> Part:
+    """Return a file of lines with its present end, as more can follow; others as they are."""
+    if isinstance(part.file, str) and part.stop is None and is_lines(part.name):
+        with contextlib.suppress(*BROKEN), part.open() as file:
+            if part.start or container(part.name, Reader(file).peek()) is None:
+                return replace(part, stop=end_of(part))
+    return part
+
+
+def _is_recent(found: Status) -> bool:
+    times = [at for at in found[1:3] if isinstance(at, int)]
+    return bool(times) and time.time_ns() - max(times) < _RECENT

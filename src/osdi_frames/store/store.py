@@ -1,0 +1,317 @@
+"""A store: which files are parsed already, and the pass over the others.
+
+A reading takes the files of an archive in their order. Where the next ones are as a segment of the store has them, the
+rows of the segment are read; the others are parsed, and become segments in the same pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import os
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from importlib import resources
+from pathlib import Path
+from typing import Self, TypeAlias
+
+from osdi_frames.durable import make_folder
+from osdi_frames.errors import DestinationExists, InvalidArgument, SourceWarning
+from osdi_frames.locking import try_lock, wait_for_lock
+from osdi_frames.parsing.parse import GroupResult, Observer, cores_of_process, grouped
+from osdi_frames.parsing.plan import Plan
+from osdi_frames.problems import warn_caller
+from osdi_frames.progress import bar
+from osdi_frames.quoting import located
+from osdi_frames.sources.files import is_address, local_path
+from osdi_frames.sources.limits import Limits
+from osdi_frames.sources.source import Part, read_parts
+from osdi_frames.sources.streams import ahead
+from osdi_frames.store.segments import Draft, Segment, parsed, remove_folder
+from osdi_frames.store.stamps import bounded, end_of
+
+_READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
+_SIZE = 64 << 20  # bytes of files from which on a segment ends
+#: What rows depend on besides the bytes of an archive.
+_CODE = ("sources", "tables", "parsing", "store", "problems.py", "quoting.py", "unescaping.py")
+
+#: What finds a group, and what is to be done once its result was used.
+_Job: TypeAlias = tuple[Callable[[], GroupResult | None], Callable[[], object]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """A folder of segments."""
+
+    folder: Path
+    whole: Plan
+    """All columns of all tables."""
+    limits: Limits | None = None
+
+    @classmethod
+    def of(
+        cls, folder: str | os.PathLike[str], paths: Iterable[str], whole: Plan, limits: Limits | None
+    ) -> Self:
+        """Open the store of the files at some paths, or make one.
+
+        Raises
+        ------
+        InvalidArgument
+            It is an address, inside of what is read, or around it.
+        DestinationExists
+            The folder holds something else.
+        """
+        name = os.fspath(folder)
+        if is_address(name):
+            why = "object stores have no locks, and rename nothing in one step"
+            raise InvalidArgument(f"{located(name)}: a store is a folder of this machine: {why}")
+        path = Path(os.path.realpath(local_path(name)))
+        for source in (os.path.realpath(local_path(source)) for source in paths if not is_address(source)):
+            if path == Path(source) or path in Path(source).parents or Path(source) in path.parents:
+                raise InvalidArgument(
+                    f"{located(name)}: a store is neither inside of an archive nor around it"
+                )
+        if path.exists() and not (path / _WRITING).exists() and any(path.iterdir()):
+            raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
+        make_folder(path)
+        return cls(folder=path, whole=whole, limits=limits)
+
+    @cached_property
+    def version(self) -> str:
+        """What rows depend on besides the bytes of files: code, columns, prefixes, limits."""
+        columns = {
+            select.table.name: ([column.name for column in select.columns], [*map(str, select.blocks)])
+            for select in itertools.chain.from_iterable(self.whole.selects.values())
+        }
+        digest = hashlib.blake2b(repr((columns, self.whole.prefixes, self.limits)).encode(), digest_size=16)
+        package = resources.files("osdi_frames")
+        for name in _CODE:
+            inside = [package / name] if name.endswith(".py") else (package / name).iterdir()
+            for file in sorted((file for file in inside if file.is_file()), key=lambda file: file.name):
+                digest.update(file.read_bytes())
+        return digest.hexdigest()
+
+    def read(
+        self,
+        plan: Plan,
+        parts: Sequence[Part],
+        observer: Observer,
+        *,
+        progress: bool | None = None,
+        writes: bool = True,
+    ) -> Iterator[GroupResult]:
+        """Yield what a plan finds in the files of an archive, group by group, as `parse` does.
+
+        What the store lacks is added to it, unless another process adds something, or it does not `write`.
+        """
+        with contextlib.ExitStack() as locks:
+            is_open = locks.enter_context(_locked(self.folder / _READING, shared=True))
+            writes = writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
+            reading = _Reading(self, plan, observer, writes)
+            with bar("reading", progress, unit="B") as done:
+                done.reset(sum(part.size for part in parts))
+                yield from reading.results(parts, self._segments() if is_open else [], done.update)
+        if writes:
+            self._remove(reading.is_superseded, wait=False)
+
+    def remove_stale(self) -> None:
+        """Remove every segment one of whose files has changed or is gone, once nobody reads or writes."""
+        self._remove(lambda segment: not segment.is_current, wait=True)
+
+    def _segments(self) -> list[Segment]:
+        """Return the segments of this version; warn where there are others."""
+        folders = [path for path in self.folder.iterdir() if path.name[0] != "."]
+        found = [segment for path in folders if (segment := Segment.load(path, self.version))]
+        if len(found) < len(folders):
+            what = "was made by another version of osdi-frames, or with another prefix or limits"
+            warn_caller(f"the store {located(self.folder)} {what}: it is made anew", SourceWarning)
+        return found
+
+    def _remove(self, is_superseded: Callable[[Segment], bool], *, wait: bool) -> None:
+        """Remove some segments, those of other versions, and what killed processes left."""
+        with (
+            _locked(self.folder / _WRITING, wait=wait) as is_alone,
+            _locked(self.folder / _READING, wait=wait) as is_unread,
+        ):
+            for path in self.folder.iterdir() if is_alone and is_unread else ():
+                segment = Segment.load(path, self.version)
+                if path.is_dir() and (segment is None or is_superseded(segment)):
+                    remove_folder(path)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
+    """Lock a file, and return whether that was possible."""
+    descriptor = wait_for_lock(path) if wait else try_lock(path, shared=shared)
+    try:
+        yield descriptor is not None
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A segment that holds the next files of a reading."""
+
+    segment: Segment
+    parts: tuple[Part, ...]
+    rest: tuple[Part, ...]
+    """What follows in the last file, if that has grown."""
+
+    @classmethod
+    def of(cls, segment: Segment, left: Iterable[Part]) -> Self | None:
+        """Compare a segment with what is left to read; None where something differs."""
+        following, rest = deque(itertools.islice(left, len(segment.stamps))), tuple[Part, ...]()
+        stamps, parts = [], []
+        for stamp in segment.stamps:
+            part = rest[0] if rest else following.popleft() if following else None
+            if part is None or (part.name, part.start) != (stamp.name, stamp.start):
+                return None
+            has_grown = end_of(part) > stamp.stop
+            renewed = stamp.renewed(part) if stamp.grows or not has_grown else None
+            if renewed is None:
+                return None
+            parts += [] if rest else [part]
+            rest = (replace(part, start=stamp.stop, line=stamp.next_line),) if has_grown else ()
+            stamps.append(renewed)
+        return cls(replace(segment, stamps=tuple(stamps)), tuple(parts), rest)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One pass over an archive with a store."""
+
+    store: Store
+    plan: Plan
+    observer: Observer
+    writes: bool
+    used: list[Segment] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
+    documents: int = 0
+    """How many precede what is read next."""
+
+    def results(
+        self, parts: Sequence[Part], segments: Sequence[Segment], update: Callable[[int], object]
+    ) -> Iterator[GroupResult]:
+        """Yield what is found in some files, in their order."""
+        jobs = self._jobs(_joined(self._matched(parts, segments)), update)
+        try:
+            for answer in ahead(_done, jobs, cores_of_process()):
+                result, then = answer()
+                if result is not None:
+                    self.observer.see(result)
+                    yield result
+                then()
+        finally:
+            for draft in self.drafts:
+                draft.discard()
+
+    def is_superseded(self, segment: Segment) -> bool:
+        """Whether its files are in other segments now, or have changed."""
+        names = {stamp.name for used in self.used for stamp in used.stamps}
+        is_used = any(segment.folder == used.folder for used in self.used)
+        return not is_used and (
+            any(stamp.name in names for stamp in segment.stamps) or not segment.is_current
+        )
+
+    def _matched(self, parts: Sequence[Part], segments: Sequence[Segment]) -> Iterator[_Match | list[Part]]:
+        """Yield the segments that hold the files, in their order, and runs of files that none holds."""
+        beginning: defaultdict[tuple[str, int], list[Segment]] = defaultdict(list)
+        for segment in sorted(segments, key=lambda segment: -segment.bytes):
+            if segment.stamps:
+                beginning[segment.stamps[0].name, segment.stamps[0].start].append(segment)
+        left, run = deque(parts), list[Part]()
+        while left:
+            some = beginning[left[0].name, left[0].start]
+            match = next((match for segment in some if (match := _Match.of(segment, left))), None)
+            if match is None:
+                run.append(bounded(left.popleft()))
+                continue
+            if run:
+                yield run
+            yield match
+            run = []
+            for _ in match.parts:
+                left.popleft()
+            left.extendleft(match.rest)
+        if run:
+            yield run
+
+    def _jobs(self, runs: Iterable[_Match | list[Part]], update: Callable[[int], object]) -> Iterator[_Job]:
+        """Yield what is to be done, in the order of reading."""
+        for run in runs:
+            yield from self._stored(run) if isinstance(run, _Match) else self._parsed(run)
+            update(run.segment.bytes if isinstance(run, _Match) else sum(part.size for part in run))
+
+    def _stored(self, match: _Match) -> Iterator[_Job]:
+        """Read the groups of a segment."""
+        segment = match.segment
+        if self.writes:
+            segment.renew(self.store.version)
+        self.used.append(segment)
+        for problem in segment.problems:
+            self.observer.handle(problem)
+        for number in range(len(segment.groups)):
+            yield partial(segment.read, number, self.plan, self.store.whole, self.documents), _nothing
+        self.documents += segment.documents
+
+    def _parsed(self, parts: Sequence[Part]) -> Iterator[_Job]:
+        """Parse files, and make a segment of them where that is possible."""
+        draft = Draft.of(self.store.folder, parts, self.store.whole) if self.writes else None
+        handle = draft.recording(self.observer.handle) if draft else self.observer.handle
+        self.drafts += [draft] if draft else []
+        before = self.documents
+        for group in grouped(read_parts(parts, handle, limits=self.store.limits, progress=False)):
+            work = partial(draft.add, group) if draft else partial(parsed, group)
+            yield partial(work, self.plan, before), _nothing
+            self.documents += len(group)
+        if draft:
+            yield _nothing, partial(self._publish, draft, self.documents - before)
+
+    def _publish(self, draft: Draft, documents: int) -> None:
+        if segment := draft.publish(self.store.version, documents):
+            self.used.append(segment)
+
+
+def _done(job: _Job) -> tuple[GroupResult | None, Callable[[], object]]:
+    work, then = job
+    return work(), then
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _joined(found: Iterable[_Match | list[Part]]) -> list[_Match | list[Part]]:
+    """Return matches, and the files between them in runs of the size of a segment.
+
+    A segment before a run that is no smaller joins it: else a store would have as many as there were readings.
+    """
+    done: list[_Match | list[Part]] = []
+    for item in found:
+        if isinstance(item, _Match):
+            done.append(item)
+            continue
+        run, size = item, sum(part.size for part in item)
+        while done and isinstance(last := done[-1], _Match) and last.segment.bytes <= min(size, _SIZE - size):
+            run = [*map(bounded, last.parts), *run[len(last.rest) :]]
+            size += last.segment.bytes
+            done.pop()
+        done += _cut(run)
+    return done
+
+
+def _cut(parts: Iterable[Part]) -> Iterator[list[Part]]:
+    """Cut files into runs of the size of a segment."""
+    run: list[Part] = []
+    for part in parts:
+        run.append(part)
+        if sum(part.size for part in run) >= _SIZE:
+            yield run
+            run = []
+    if run:
+        yield run
