@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,10 +24,12 @@ from osdi_frames.quoting import located
 from osdi_frames.sources.files import Handle
 from osdi_frames.sources.source import Part
 from osdi_frames.store.stamps import Stamp, Status, status
+from osdi_frames.tables.schema import Column
 
 #: Begins the name of a segment that is being written.
 DRAFT = ".draft-"
 _ABOUT = "segment.json"
+_PARQUET: Final = {"compression": "zstd", "compression_level": 3, "write_page_checksum": True}
 _OTHERS = "documents"  # that are not clean: each reading parses them
 
 
@@ -109,14 +111,21 @@ class Segment:
         return _served(plan, clean, others, before)
 
     def _rows(self, about: Mapping[str, Any], plan: Plan, whole: Plan) -> Iterator[tuple[Select, pa.Table]]:
-        """Yield the columns of a plan."""
+        """Yield the columns of a plan; the keys of entries are those of their elements."""
         for element, selects in plan.selects.items():
             of_whole = {select.table: select for select in whole.selects[element]}
-            for select in selects:
-                if (name := select.table.name) in about["tables"]:
-                    columns = [*_columns(select)]
-                    rows = self._table(f"{about['first']}-{name}", columns)
-                    yield select, _projected(rows, select, of_whole[select.table])
+            here = [select for select in selects if select.table.name in about["tables"]]
+            keys = {column.name for select in here for column in _keys(select)}
+            for select in here:
+                wanted = [name for name in _columns(select) if name not in {key.name for key in _keys(select)}]
+                wanted += sorted(keys.difference(wanted)) if select is selects[0] else []
+                rows = self._table(f"{about['first']}-{select.table.name}", wanted)
+                if select is selects[0]:
+                    elements = rows
+                for key in _keys(select):
+                    at = pc.index_in(rows[ELEMENT], elements[ELEMENT].combine_chunks())
+                    rows = rows.append_column(key.name, elements[key.name].take(at))
+                yield select, _projected(rows, select, of_whole[select.table])
 
     def _table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         path = self.folder / f"{name}.parquet"
@@ -156,11 +165,14 @@ class Draft:
         """Write what is clean in a group, and return what a plan finds in all of it."""
         number = group["number"][0].as_py()
         clean, others = read_clean(self.whole, group)
-        tables = {select.table.name: rows for select, rows in clean.rows}
+        tables = {
+            select.table.name: rows.drop_columns([key.name for key in _keys(select)])
+            for select, rows in clean.rows
+        }
         tables |= {_OTHERS: others} if len(others) else {}
         for name, rows in tables.items():
             with create_file(self.folder / f"{number}-{name}.parquet") as file:
-                pq.write_table(rows, file, compression="zstd", write_page_checksum=True)
+                pq.write_table(rows, file, **_PARQUET)
                 file.flush()
                 flush(file.fileno())
         self.groups[number] = {
@@ -208,6 +220,11 @@ def remove_folder(folder: Path) -> None:
     (folder / _ABOUT).unlink(missing_ok=True)
     shutil.rmtree(folder)
     sync(folder.parent)
+
+
+def _keys(select: Select) -> list[Column]:
+    """Return the columns of entries that are those of their elements."""
+    return [column for column in select.columns if select.table.rows and column not in select.table.entry]
 
 
 def _columns(select: Select) -> Iterator[str]:
