@@ -23,7 +23,7 @@ from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolutio
 from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.manifest import whole_pulls
-from osdi_frames.sources.partitions import SIZE, Map, cut
+from osdi_frames.sources.partitions import SIZE, Map, cut, together
 from osdi_frames.sources.source import FilePartition, Source, parts_of
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.store.store import Store
@@ -210,7 +210,13 @@ class Reader:
         if (count is not None and count < 1) or size < 1:
             raise InvalidArgument("count and size are at least 1")
         policy = Policy(self.on_error)
-        found = cut(self.source, policy.handle, count=count, size=size, surveyed=surveyed)
+        if self.store is None:
+            found = cut(self.source, policy.handle, count=count, size=size, surveyed=surveyed)
+        else:
+            for _ in self._groups(self.resolution({}).plan, Observer(policy)):
+                pass  # what the store lacks is parsed here
+            segments = self._store(self.store).cut(parts_of(self.source, lambda _: None))
+            found = together(segments, count=count, size=size)
         policy.close()
         return [replace(self, source=part) for part in found]
 

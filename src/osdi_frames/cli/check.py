@@ -2,13 +2,14 @@
 
 import json
 import sys
+from typing import Any
 
 import click
 import pandas as pd
 
 from osdi_frames.archive import open as open_archive
 from osdi_frames.cli import Status
-from osdi_frames.cli.options import as_json, print_json, progress, runs, sources
+from osdi_frames.cli.options import as_json, print_json, progress, runs, sources, store
 from osdi_frames.errors import counted, printable
 from osdi_frames.problems import Place, ProblemKind
 
@@ -16,13 +17,14 @@ from osdi_frames.problems import Place, ProblemKind
 @runs("osdi-frames check data")
 @sources
 @as_json
+@store
 @progress
-def command(source: tuple[str, ...], prefix: str | None, *, as_json: bool, progress: bool | None) -> None:
+def command(source: tuple[str, ...], *, as_json: bool, **settings: Any) -> None:
     """List every problem in SOURCE, and every key that no table reads.
 
     The exit status is 1 if there is an error, something that no table can take.
     """
-    inspection = open_archive(list(source), prefix=prefix, progress=progress).inspect()
+    inspection = open_archive(list(source), **settings).inspect()
     found = inspection.problems
     counts = found.groupby("severity")["count"].sum()
     errors, warnings, left = (int(counts.get(severity, 0)) for severity in ("error", "warning", "info"))

@@ -29,6 +29,12 @@ progress = click.option(
     "--progress/--no-progress", default=None, help="A progress bar; by default on a terminal."
 )
 
+store = click.option(
+    "--store",
+    type=click.Path(file_okay=False),
+    help="A folder that keeps what was parsed: the next reading parses only new and changed files.",
+)
+
 _on_error = click.option(
     "--on-error",
     type=click.Choice(["raise", "skip"]),
@@ -60,10 +66,10 @@ def _given(ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ..
 
 
 def reading(function: Function) -> Function:
-    """Take filters, `--on-error` and `--progress`."""
+    """Take filters, `--on-error`, `--store` and `--progress`."""
     from osdi_frames.resolving.filters import FILTERS  # here: the list of commands needs no pandas
 
-    function = _on_error(progress(function))
+    function = _on_error(store(progress(function)))
     for name, columns in reversed([*FILTERS.items()]):
         types = " and ".join(f"{element.name.replace('_', ' ')}s" for element in columns)
         about = _PERIOD.get(name, f"Only {types} of this {name}; repeat it for several.")

@@ -62,6 +62,18 @@ def cut(
     return [FilePartition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
 
 
+def together(
+    runs: Sequence[Sequence[Part]], *, count: int | None = None, size: int = SIZE
+) -> list[FilePartition]:
+    """Put parts that are read together into so many partitions, or by size."""
+    ends = [*itertools.accumulate(sum(part.size for part in run) for run in runs)]
+    step = max(1, -(-ends[-1] // count) if count and ends else size)
+    groups: defaultdict[int, list[Part]] = defaultdict(list)
+    for end, run in zip(ends, runs, strict=True):
+        groups[max(0, end - 1) // step].extend(run)
+    return [FilePartition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
+
+
 def _weight(file: File) -> int:
     if isinstance(file, Remote) and file.size is None:
         return _UNKNOWN

@@ -117,7 +117,9 @@ class Segment:
             here = [select for select in selects if select.table.name in about["tables"]]
             keys = {column.name for select in here for column in _keys(select)}
             for select in here:
-                wanted = [name for name in _columns(select) if name not in {key.name for key in _keys(select)}]
+                wanted = [
+                    name for name in _columns(select) if name not in {key.name for key in _keys(select)}
+                ]
                 wanted += sorted(keys.difference(wanted)) if select is selects[0] else []
                 rows = self._table(f"{about['first']}-{select.table.name}", wanted)
                 if select is selects[0]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from osdi_frames.sources.files import BROKEN, container, is_lines
 from osdi_frames.sources.remote import Remote
@@ -90,13 +91,29 @@ def end_of(part: Part) -> int:
     return part.start + part.size
 
 
-def bounded(part: Part) -> Part:
-    """Return a file of lines with its present end, as more can follow; others as they are."""
+def ranges(part: Part, size: int) -> list[Part]:
+    """Cut a file of lines at ends of lines, up to its present end, so that more can follow.
+
+    A range is at least of a size. Other files are returned as they are.
+    """
     if isinstance(part.file, str) and part.stop is None and is_lines(part.name):
         with contextlib.suppress(*BROKEN), part.open() as file:
             if part.start or container(part.name, Reader(file).peek()) is None:
-                return replace(part, stop=end_of(part))
-    return part
+                file.seek(part.start)
+                return [*_ranges(replace(part, stop=end_of(part)), size, file)]
+    return [part]
+
+
+def _ranges(part: Part, size: int, file: BinaryIO) -> Iterator[Part]:
+    at, line = part.start, part.line
+    while part.size >= 2 * size and (block := file.read(_BLOCK)):
+        line += block.count(b"\n")
+        at += len(block)
+        stop = at - len(block) + block.rfind(b"\n") + 1
+        if stop - part.start >= size and b"\n" in block:
+            yield replace(part, stop=stop)
+            part = replace(part, start=stop, line=line)
+    yield part
 
 
 def _is_recent(found: Status) -> bool:

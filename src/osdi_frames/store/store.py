@@ -31,7 +31,7 @@ from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
 from osdi_frames.store.segments import Draft, Segment, parsed, remove_folder
-from osdi_frames.store.stamps import bounded, end_of
+from osdi_frames.store.stamps import end_of, ranges
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
 _SIZE = 64 << 20  # bytes of files from which on a segment ends
@@ -117,6 +117,12 @@ class Store:
         if writes:
             self._remove(reading.is_superseded, wait=False)
 
+    def cut(self, parts: Sequence[Part]) -> list[tuple[Part, ...]]:
+        """Return the parts of each segment, and of what lies between them."""
+        reading = _Reading(self, self.whole, Observer(None), writes=False)
+        found = reading.matched(parts, self._segments())
+        return [item.parts if isinstance(item, _Match) else tuple(item) for item in found]
+
     def remove_stale(self) -> None:
         """Remove every segment one of whose files has changed or is gone, once nobody reads or writes."""
         self._remove(lambda segment: not segment.is_current, wait=True)
@@ -161,24 +167,27 @@ class _Match:
     parts: tuple[Part, ...]
     rest: tuple[Part, ...]
     """What follows in the last file, if that has grown."""
+    files: int
+    """How many files these are."""
 
     @classmethod
     def of(cls, segment: Segment, left: Iterable[Part]) -> Self | None:
         """Compare a segment with what is left to read; None where something differs."""
-        following, rest = deque(itertools.islice(left, len(segment.stamps))), tuple[Part, ...]()
-        stamps, parts = [], []
+        following, rest = iter(left), tuple[Part, ...]()
+        stamps, parts, files = [], [], 0
         for stamp in segment.stamps:
-            part = rest[0] if rest else following.popleft() if following else None
+            files += not rest
+            part = rest[0] if rest else next(following, None)
             if part is None or (part.name, part.start) != (stamp.name, stamp.start):
                 return None
             has_grown = end_of(part) > stamp.stop
             renewed = stamp.renewed(part) if stamp.grows or not has_grown else None
             if renewed is None:
                 return None
-            parts += [] if rest else [part]
-            rest = (replace(part, start=stamp.stop, line=stamp.next_line),) if has_grown else ()
             stamps.append(renewed)
-        return cls(replace(segment, stamps=tuple(stamps)), tuple(parts), rest)
+            parts.append(replace(part, stop=stamp.stop) if has_grown else part)
+            rest = (replace(part, start=stamp.stop, line=stamp.next_line),) if has_grown else ()
+        return cls(replace(segment, stamps=tuple(stamps)), tuple(parts), rest, files)
 
 
 @dataclass(slots=True)
@@ -198,7 +207,7 @@ class _Reading:
         self, parts: Sequence[Part], segments: Sequence[Segment], update: Callable[[int], object]
     ) -> Iterator[GroupResult]:
         """Yield what is found in some files, in their order."""
-        jobs = self._jobs(_joined(self._matched(parts, segments)), update)
+        jobs = self._jobs(_joined(self.matched(parts, segments)), update)
         try:
             for answer in ahead(_done, jobs, cores_of_process()):
                 result, then = answer()
@@ -218,7 +227,7 @@ class _Reading:
             any(stamp.name in names for stamp in segment.stamps) or not segment.is_current
         )
 
-    def _matched(self, parts: Sequence[Part], segments: Sequence[Segment]) -> Iterator[_Match | list[Part]]:
+    def matched(self, parts: Sequence[Part], segments: Sequence[Segment]) -> Iterator[_Match | list[Part]]:
         """Yield the segments that hold the files, in their order, and runs of files that none holds."""
         beginning: defaultdict[tuple[str, int], list[Segment]] = defaultdict(list)
         for segment in sorted(segments, key=lambda segment: -segment.bytes):
@@ -229,13 +238,13 @@ class _Reading:
             some = beginning[left[0].name, left[0].start]
             match = next((match for segment in some if (match := _Match.of(segment, left))), None)
             if match is None:
-                run.append(bounded(left.popleft()))
+                run += ranges(left.popleft(), _SIZE)
                 continue
             if run:
                 yield run
             yield match
             run = []
-            for _ in match.parts:
+            for _ in range(match.files):
                 left.popleft()
             left.extendleft(match.rest)
         if run:
@@ -298,7 +307,7 @@ def _joined(found: Iterable[_Match | list[Part]]) -> list[_Match | list[Part]]:
             continue
         run, size = item, sum(part.size for part in item)
         while done and isinstance(last := done[-1], _Match) and last.segment.bytes <= min(size, _SIZE - size):
-            run = [*map(bounded, last.parts), *run[len(last.rest) :]]
+            run = [*last.parts, *run]
             size += last.segment.bytes
             done.pop()
         done += _cut(run)
@@ -306,12 +315,16 @@ def _joined(found: Iterable[_Match | list[Part]]) -> list[_Match | list[Part]]:
 
 
 def _cut(parts: Iterable[Part]) -> Iterator[list[Part]]:
-    """Cut files into runs of the size of a segment."""
-    run: list[Part] = []
+    """Cut files into runs of the size of a segment; ranges of a file that follow each other are one."""
+    run, size = list[Part](), 0
     for part in parts:
-        run.append(part)
-        if sum(part.size for part in run) >= _SIZE:
+        if size >= _SIZE:
             yield run
-            run = []
+            run, size = [], 0
+        if run and (run[-1].file, run[-1].stop) == (part.file, part.start):
+            run[-1] = replace(run[-1], stop=part.stop)
+        else:
+            run.append(part)
+        size += part.size
     if run:
         yield run
