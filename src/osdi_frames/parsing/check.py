@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -83,13 +84,12 @@ class Inspector(Observer):
         self.files |= result.files
         self.documents += result.documents
         self.elements.update(result.elements)
-        for found in result.keys:
-            self._add(Problem.at(found.place, found.finding), found.finding.key, found.count)
-        for found in result.findings:
+        for found in sorted((*result.keys, *result.findings), key=attrgetter("number")):
             place, what, element = found.place, found.finding, found.element
             key = safe_key(element.relative(what.key) if element else POSITION.sub("[]", what.key))
             self._add(Problem.at(place, replace(what, key=key) if element else what), key, found.count)
-            Observer.handle(self, Problem.at(place, what), found.count)
+        for found in result.findings:
+            Observer.handle(self, Problem.at(found.place, found.finding), found.count)
         for select, rows in result.rows:
             if select.table.element.month and not select.table.rows:
                 self._see_dates(select.table.element, rows)

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import chain, count
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -64,7 +63,7 @@ class Occurrences:
     """The element that holds it, if one does."""
     count: int = 1
     number: int = 0
-    """Of the element, or the document, in the order of reading; of a key."""
+    """Of the document that holds it, in the order of reading."""
 
 
 @dataclass(slots=True)
@@ -304,7 +303,6 @@ class _Group:
         }
         if self.plan.inspects:
             self.result.files.update(self.group["source_file"].drop_null().unique().to_pylist())
-            self.result.keys.sort(key=attrgetter("number"))
         for select in chain.from_iterable(selects.values()):
             if any(map(len, parts := self.found[select])):
                 whole = pa.concat_tables(parts)
@@ -484,7 +482,7 @@ class _Group:
         for document in _with_unusual_numbers(documents).to_pylist():
             for line, part in split(document["document"].encode()):
                 if isinstance(part, Finding) and part.problem is ProblemKind.ODD_NUMBER:
-                    self._note(_place(document, line), part)
+                    self._note(_place(document, line), part, document[ELEMENT])
 
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List unread and repeated keys, in reading order."""
@@ -530,12 +528,14 @@ class _Group:
             for part in parts:
                 if isinstance(part, Finding):
                     if is_unparsable or part.severity == "error":  # queries have listed the rest of others
-                        self._note(place, part)
+                        self._note(place, part, candidate[ELEMENT])
                     continue
                 of_query = candidate[ELEMENT] + part.position
                 if part.type in self.plan.shapes and (is_all or of_query in self.mended):
                     form, text, findings = mend(part, self.plan)
-                    self.result.findings.extend(Occurrences(place, finding, part) for finding in findings)
+                    self.result.findings.extend(
+                        Occurrences(place, finding, part, number=candidate[ELEMENT]) for finding in findings
+                    )
                     mended = {
                         "document": text,
                         "source_line": place.source_line,
@@ -545,13 +545,13 @@ class _Group:
                     }
                     yield form, candidate | mended
 
-    def _note(self, place: Place, finding: Finding) -> None:
+    def _note(self, place: Place, finding: Finding, number: int) -> None:
         """Note a finding in no element."""
         same = (finding.problem, finding.key, repr(finding.value), finding.severity)
         if same in self.alike:
             self.alike[same].count += finding.count
         else:
-            self.alike[same] = Occurrences(place, finding, count=finding.count)
+            self.alike[same] = Occurrences(place, finding, count=finding.count, number=number)
             self.result.findings.append(self.alike[same])
 
 

@@ -34,7 +34,8 @@ from osdi_frames.store.segments import Draft, Segment, parsed, remove_folder
 from osdi_frames.store.stamps import end_of, ranges
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
-_SIZE = 64 << 20  # bytes of files from which on a segment ends
+#: Bytes of files from which on a segment ends.
+SEGMENT_BYTES = 64 << 20
 #: What rows depend on besides the bytes of an archive.
 _CODE = ("sources", "tables", "parsing", "store", "problems.py", "quoting.py", "unescaping.py")
 
@@ -238,7 +239,7 @@ class _Reading:
             some = beginning[left[0].name, left[0].start]
             match = next((match for segment in some if (match := _Match.of(segment, left))), None)
             if match is None:
-                run += ranges(left.popleft(), _SIZE)
+                run += ranges(left.popleft(), SEGMENT_BYTES)
                 continue
             if run:
                 yield run
@@ -306,7 +307,7 @@ def _joined(found: Iterable[_Match | list[Part]]) -> list[_Match | list[Part]]:
             done.append(item)
             continue
         run, size = item, sum(part.size for part in item)
-        while done and isinstance(last := done[-1], _Match) and last.segment.bytes <= min(size, _SIZE - size):
+        while done and isinstance(last := done[-1], _Match) and last.segment.bytes <= min(size, SEGMENT_BYTES - size):
             run = [*last.parts, *run]
             size += last.segment.bytes
             done.pop()
@@ -318,7 +319,7 @@ def _cut(parts: Iterable[Part]) -> Iterator[list[Part]]:
     """Cut files into runs of the size of a segment; ranges of a file that follow each other are one."""
     run, size = list[Part](), 0
     for part in parts:
-        if size >= _SIZE:
+        if size >= SEGMENT_BYTES:
             yield run
             run, size = [], 0
         if run and (run[-1].file, run[-1].stop) == (part.file, part.start):

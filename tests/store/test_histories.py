@@ -1,0 +1,129 @@
+"""Whatever happens to an archive, a reading with a store gives what a fresh reading gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import osdi_frames as of
+from osdi_frames.store import store
+from tests.layouts import zipped, zstd
+from tests.strategies import documents
+
+#: A line each; also what is no document at all, and what no query parses.
+ONES = st.one_of(
+    documents(most=2).map(lambda document: json.dumps(document).encode()),
+    st.sampled_from(
+        [b'{"broken": ', b"\xff", b"[]", b'{"a": 1}{"b": 2}', b'[{"osdi:signature": {"a": NaN}}]']
+    ),
+)
+LINES = st.lists(ONES, max_size=4).map(lambda lines: b"".join(line + b"\n" for line in lines))
+NAMES = st.sampled_from(["a.ndjson", "b.jsonl", "c/a.ndjson", "d.json", "e.zip", "f.ndjson.zst", "g.ndjson"])
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    ".zip": lambda data: zipped({"in.ndjson": data, "notes.txt": b"not read"}),
+    ".zst": zstd,
+}
+
+
+def write(path: Path, lines: bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(PACKED.get(path.suffix, bytes)(lines))
+
+
+def grow(path: Path, lines: bytes) -> None:
+    """Append, as a receiver does; a file that does not end with a line, too."""
+    if path.suffix in (".ndjson", ".jsonl", ".json"):
+        with path.open("ab") as file:
+            file.write(lines)
+
+
+def tear(path: Path, _: bytes) -> None:
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def rewrite_unnoticed(path: Path, _: bytes) -> None:
+    """Write other bytes of the same number, and set the old times, as someone does who hides it."""
+    status = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"a", b"o"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def seal(path: Path, _: bytes) -> None:
+    if path.suffix == ".ndjson":
+        path.with_name(f"{path.name}.zst").write_bytes(zstd(path.read_bytes()))
+        path.unlink()
+
+
+CHANGES: list[Callable[[Path, bytes], None]] = [
+    write, grow, grow, tear, rewrite_unnoticed, seal, lambda path, _: path.unlink(), lambda path, _: path.touch()
+]  # fmt: skip
+STEPS = st.lists(st.tuples(st.sampled_from(CHANGES), NAMES, LINES), min_size=1, max_size=3)
+SOME = {"events": ["title", "excluded"], "signatures": ["source", "email"], "signature_emails": None}
+
+
+def findings(folder: Path, **options: Any) -> tuple[list[pd.DataFrame], list[str]]:
+    """Read everything, something, and every problem, with the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        archive = of.open(folder, on_error="skip", progress=False, **options)
+        tables = [*archive.tables().values(), *archive.tables(SOME).values()]
+        problems = archive.check()
+        found = [
+            *tables,
+            *archive.tables(SOME, dedupe=False).values(),
+            problems,
+            pd.DataFrame([problems.attrs]),
+        ]
+    return found, [str(warning.message) for warning in caught]
+
+
+def a_store_changes_nothing(history: list[Any], segment_bytes: int) -> None:
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "SEGMENT_BYTES", segment_bytes)
+        folder, kept = Path(name, "archive"), Path(name, "store")
+        folder.mkdir()
+        for steps in history:
+            for change, file, lines in steps:
+                path = folder / file
+                if path.exists() or change is write:
+                    change(path, lines)
+            expected, warned = findings(folder)
+            found, warned_with_store = findings(folder, store=kept)
+            for one, other in zip(expected, found, strict=True):
+                pd.testing.assert_frame_equal(one, other)
+            assert warned == warned_with_store
+
+
+def histories(*, most: int) -> st.SearchStrategy[list[Any]]:
+    first = st.lists(st.tuples(st.just(write), NAMES, LINES), min_size=2, max_size=5)
+    return st.tuples(first, st.lists(STEPS, min_size=1, max_size=most)).map(
+        lambda parts: [parts[0], *parts[1]]
+    )
+
+
+SIZES = st.sampled_from([1, 500, 3000, 64 << 20])
+
+
+@settings(max_examples=6, deadline=None)
+@given(histories(most=2), SIZES)
+def test_a_reading_with_a_store_is_a_fresh_reading(history: list[Any], segment_bytes: int) -> None:
+    a_store_changes_nothing(history, segment_bytes)
+
+
+@pytest.mark.long
+@settings(max_examples=200, deadline=None)
+@given(histories(most=5), SIZES)
+def test_of_200_histories_every_reading_with_a_store_is_a_fresh_one(
+    history: list[Any], segment_bytes: int
+) -> None:
+    a_store_changes_nothing(history, segment_bytes)
