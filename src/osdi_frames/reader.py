@@ -122,7 +122,7 @@ class Reader:
                 for name, some in resolved:
                     yield name, some.drop_columns([ELEMENT])
                 connection.release()
-            if self.store is not None:  # of which no documents were seen
+            if self.store is not None and observer.lacks(plan):  # stored documents are not seen
                 observer.first = self.first_documents()
             observer.end(plan, whole=not isinstance(self.source, FilePartition))
 

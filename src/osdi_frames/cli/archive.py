@@ -44,7 +44,12 @@ def verify(archive: Path, *, as_json: bool) -> None:
 @_ARCHIVE
 @click.option("--person", "persons", multiple=True, help="The id of a person, the last part of its address.")
 @click.option("--email", "emails", multiple=True, help="An e-mail address of the person, in any case.")
-def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> None:
+@click.option(
+    "--store",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A store of parsed rows of ARCHIVE: what was parsed of the changed files goes, too.",
+)
+def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...], store: Path | None) -> None:
     """Take one person's data out of what the receiver wrote in ARCHIVE.
 
     Every element about the person goes; the other elements of its delivery stay as they were received, and
@@ -58,7 +63,7 @@ def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...]) -> N
     """
     if not persons and not emails:
         raise click.UsageError("name the person: --person ID, --email ADDRESS")
-    done = receiver.erase(archive, persons=persons, emails=emails)
+    done = receiver.erase(archive, persons=persons, emails=emails, store=store)
     click.echo(
         f"searched {counted(done.searched, 'delivery', 'deliveries')}; "
         f"erased {counted(done.elements, 'element')} in {done.deliveries:,} of them, "

@@ -117,6 +117,10 @@ class Observer:
             self.others |= _called(found.finding)
         self.elements.update(result.elements)
 
+    def lacks(self, plan: Plan) -> bool:
+        """Whether nothing was found of what is asked for."""
+        return bool(plan.types) and not any(self.elements[element.name] for element in plan.types)
+
     def quarantined(self) -> Iterator[tuple[str, int]]:
         """Yield the folders of quarantined bodies, with counts."""
         for folder in self.quarantines:
@@ -131,8 +135,7 @@ class Observer:
         """
         if self.policy:
             self.policy.close()
-            found = sum(self.elements[element.name] for element in plan.types)
-            if whole and plan.types and not found and not self.policy.skipped:
+            if whole and self.lacks(plan) and not self.policy.skipped:
                 _warn_of_others(plan, self.first, self.others)
         for folder, bodies in self.quarantined() if whole else ():
             what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")

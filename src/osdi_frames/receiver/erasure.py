@@ -28,6 +28,7 @@ from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 from osdi_frames.sources.files import QUARANTINE
 from osdi_frames.sources.manifest import stamp
+from osdi_frames.store.store import remove_stale
 from osdi_frames.unescaping import LAYERS, undo
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
@@ -55,6 +56,7 @@ def erase(
     *,
     persons: Iterable[str] = (),
     emails: Iterable[str] = (),
+    store: str | Path | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Erasure:
     """Erase a person's elements from sealed segments.
@@ -65,6 +67,9 @@ def erase(
     number and records when something was erased. An element about someone else that names the person, in a
     comment or a custom field, is not changed and is listed in `Erasure.left`. In quarantine the whole
     body goes wherever it names the person, also escaped.
+
+    From a `store` of parsed rows everything goes that was parsed of files that have changed, once nobody reads it; the
+    next reading parses these again.
 
     Where a receiver is writing, what it has not sealed yet is searched and listed there too, not
     changed; without one, everything is sealed first. A second erasure waits for the first.
@@ -85,6 +90,8 @@ def erase(
                 eraser.erase_from(segment)
             for path in (folder / TORN).glob("*.torn"):
                 eraser.erase_torn(path)
+    if store is not None:
+        remove_stale(store)
     return eraser.done
 
 

@@ -168,7 +168,7 @@ def parts_of(source: Source, handle: Handle, *, quarantines: list[str] | None = 
         return [*source.parts]
     paths, *others = sorted_out(source)
     if any(others):
-        raise InvalidSource("open files and parsed objects have no paths")
+        raise InvalidSource("a store keeps what was parsed of files: the source is a path or an address")
     parts = [Part(file) for file in files(paths, handle, quarantines)]
     if quarantines == [] and paths and not parts:
         where = located(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))

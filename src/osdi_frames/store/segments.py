@@ -46,20 +46,22 @@ class Segment:
     groups: tuple[Mapping[str, Any], ...]
     """What a group holds in addition to rows: how many clean documents, in which files, with which undeclared keys."""
 
+    version: str
+    """Of what parsed them; see `Store.version`."""
+
     @classmethod
-    def load(cls, folder: Path, version: str) -> Self | None:
-        """Return the segment in a folder; None where it is of another version, or none is there."""
+    def load(cls, folder: Path) -> Self | None:
+        """Return the segment in a folder; None where none is there, or one of another form."""
         try:
             found = json.loads((folder / _ABOUT).read_bytes())
-        except (OSError, ValueError):
+            stamps = [Stamp(**{**stamp, "status": _status(stamp["status"])}) for stamp in found["stamps"]]
+            problems = [
+                Problem(Place(*place), ProblemKind(kind), *rest) for place, kind, *rest in found["problems"]
+            ]
+            groups, documents = tuple(found["groups"]), found["documents"]
+            return cls(folder, tuple(stamps), documents, tuple(problems), groups, found["version"])
+        except (OSError, ValueError, LookupError, TypeError):
             return None
-        if found["version"] != version:
-            return None
-        stamps = (Stamp(**{**stamp, "status": _status(stamp["status"])}) for stamp in found["stamps"])
-        problems = (
-            Problem(Place(*place), ProblemKind(kind), *rest) for place, kind, *rest in found["problems"]
-        )
-        return cls(folder, (*stamps,), found["documents"], (*problems,), (*found["groups"],))
 
     @property
     def bytes(self) -> int:
@@ -71,15 +73,15 @@ class Segment:
         """Whether all files are there as they were."""
         return all(stamp.renewed(Part(stamp.name, stamp.start, line=stamp.line)) for stamp in self.stamps)
 
-    def renew(self, version: str) -> None:
-        """Write the present status of the files, if another one is known."""
-        if (before := Segment.load(self.folder, version)) is None or before.stamps != self.stamps:
-            self.write(version)
+    def renew(self) -> None:
+        """Write the present status of the files, if it was another."""
+        if (before := Segment.load(self.folder)) is None or before.stamps != self.stamps:
+            self.write()
 
-    def write(self, version: str) -> None:
+    def write(self) -> None:
         """Write what is known of the segment, in one step."""
         about = {
-            "version": version,
+            "version": self.version,
             "stamps": [asdict(stamp) for stamp in self.stamps],
             "documents": self.documents,
             "problems": [
@@ -200,8 +202,8 @@ class Draft:
         if len(stamps) < len(self.parts) or self.statuses != tuple(map(status, self.parts)):
             return None
         groups = tuple(self.groups[number] for number in sorted(self.groups))
-        segment = Segment(self.folder, tuple(stamps), documents, tuple(self.problems), groups)
-        segment.write(version)
+        segment = Segment(self.folder, tuple(stamps), documents, tuple(self.problems), groups, version)
+        segment.write()
         published = self.folder.with_name(self.folder.name.removeprefix(DRAFT))
         self.folder.rename(published)
         sync(published.parent)

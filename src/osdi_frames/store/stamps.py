@@ -48,7 +48,8 @@ class Stamp:
         if isinstance(part.file, str):
             try:
                 with replace(part, stop=end_of(part)).open() as file:
-                    while block := file.read(_BLOCK):
+                    reader = Reader(file)
+                    while block := reader.read(_BLOCK):
                         digest.update(block)
                         lines, grows = lines + block.count(b"\n"), block.endswith(b"\n")
             except OSError:
@@ -113,7 +114,8 @@ def _ranges(part: Part, size: int, file: BinaryIO) -> Iterator[Part]:
         if stop - part.start >= size and b"\n" in block:
             yield replace(part, stop=stop)
             part = replace(part, start=stop, line=line)
-    yield part
+    if part.size or not part.start:
+        yield part
 
 
 def _is_recent(found: Status) -> bool:

@@ -116,7 +116,7 @@ class Store:
                 done.reset(sum(part.size for part in parts))
                 yield from reading.results(parts, self._segments() if is_open else [], done.update)
         if writes:
-            self._remove(reading.is_superseded, wait=False)
+            _remove(self.folder, lambda segment: self._is_other(segment) or reading.is_superseded(segment))
 
     def cut(self, parts: Sequence[Part]) -> list[tuple[Part, ...]]:
         """Return the parts of each segment, and of what lies between them."""
@@ -124,29 +124,36 @@ class Store:
         found = reading.matched(parts, self._segments())
         return [item.parts if isinstance(item, _Match) else tuple(item) for item in found]
 
-    def remove_stale(self) -> None:
-        """Remove every segment one of whose files has changed or is gone, once nobody reads or writes."""
-        self._remove(lambda segment: not segment.is_current, wait=True)
-
     def _segments(self) -> list[Segment]:
         """Return the segments of this version; warn where there are others."""
         folders = [path for path in self.folder.iterdir() if path.name[0] != "."]
-        found = [segment for path in folders if (segment := Segment.load(path, self.version))]
+        found = [segment for segment in map(Segment.load, folders) if segment and not self._is_other(segment)]
         if len(found) < len(folders):
             what = "was made by another version of osdi-frames, or with another prefix or limits"
             warn_caller(f"the store {located(self.folder)} {what}: it is made anew", SourceWarning)
         return found
 
-    def _remove(self, is_superseded: Callable[[Segment], bool], *, wait: bool) -> None:
-        """Remove some segments, those of other versions, and what killed processes left."""
-        with (
-            _locked(self.folder / _WRITING, wait=wait) as is_alone,
-            _locked(self.folder / _READING, wait=wait) as is_unread,
-        ):
-            for path in self.folder.iterdir() if is_alone and is_unread else ():
-                segment = Segment.load(path, self.version)
-                if path.is_dir() and (segment is None or is_superseded(segment)):
-                    remove_folder(path)
+    def _is_other(self, segment: Segment) -> bool:
+        return segment.version != self.version
+
+
+def remove_stale(folder: str | os.PathLike[str]) -> None:
+    """Remove every segment one of whose files has changed or is gone.
+
+    It waits until nobody reads or writes the store.
+    """
+    _remove(Path(folder), lambda segment: not segment.is_current, wait=True)
+
+
+def _remove(folder: Path, is_superfluous: Callable[[Segment], bool], *, wait: bool = False) -> None:
+    """Remove some segments, and what killed processes left."""
+    with (
+        _locked(folder / _WRITING, wait=wait) as is_alone,
+        _locked(folder / _READING, wait=wait) as is_unread,
+    ):
+        for path in folder.iterdir() if is_alone and is_unread else ():
+            if path.is_dir() and ((segment := Segment.load(path)) is None or is_superfluous(segment)):
+                remove_folder(path)
 
 
 @contextlib.contextmanager
@@ -261,7 +268,7 @@ class _Reading:
         """Read the groups of a segment."""
         segment = match.segment
         if self.writes:
-            segment.renew(self.store.version)
+            segment.renew()
         self.used.append(segment)
         for problem in segment.problems:
             self.observer.handle(problem)
@@ -307,7 +314,11 @@ def _joined(found: Iterable[_Match | list[Part]]) -> list[_Match | list[Part]]:
             done.append(item)
             continue
         run, size = item, sum(part.size for part in item)
-        while done and isinstance(last := done[-1], _Match) and last.segment.bytes <= min(size, SEGMENT_BYTES - size):
+        while (
+            done
+            and isinstance(last := done[-1], _Match)
+            and last.segment.bytes <= min(size, SEGMENT_BYTES - size)
+        ):
             run = [*last.parts, *run]
             size += last.segment.bytes
             done.pop()

@@ -1,0 +1,267 @@
+"""What a store keeps, when it parses again, what it refuses, and who may read it."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import osdi_frames as of
+from osdi_frames.errors import BadDocument, DestinationExists, InvalidArgument, InvalidSource, SourceWarning, StoreDamaged
+from osdi_frames.receiver import erase
+from osdi_frames.store import stamps, store
+from tests.commands import run
+from tests.layouts import lines, zstd
+from tests.receiver.test_archive import ANN, BOB
+from tests.receiver.test_archive import write as receive
+
+
+def signed(*names: str) -> bytes:
+    return lines(
+        [{"osdi:signature": {"identifiers": [f"platform:{name}"], "comments": name}}] for name in names
+    )
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    for name in "abcd":
+        (folder / f"{name}.ndjson").write_bytes(signed(f"{name}1", f"{name}2"))
+    return folder
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    return tmp_path / "kept"
+
+
+@pytest.fixture(autouse=True)
+def long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files were changed an hour ago: what is a second old is compared by its content."""
+    now = stamps.time.time_ns
+    monkeypatch.setattr(stamps.time, "time_ns", lambda: now() + 3600 * 10**9)
+
+
+@pytest.fixture
+def a_file_a_segment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "SEGMENT_BYTES", 1)
+
+
+def comments(archive: Path, kept: Path | None, **options: Any) -> list[str]:
+    return of.open(archive, store=kept, **options).signatures(["comments"])["comments"].tolist()
+
+
+def segments(kept: Path) -> dict[str, dict[str, Any]]:
+    return {path.parent.name: json.loads(path.read_bytes()) for path in kept.glob("*/segment.json")}
+
+
+_opened: list[str] = []
+sys.addaudithook(lambda event, arguments: _opened.append(str(arguments[0])) if event == "open" else None)
+
+
+def opened(folder: Path, call: Callable[[], object]) -> set[str]:
+    """Return the names of the files in a folder that a call opens."""
+    _opened.clear()
+    call()
+    return {Path(path).name for path in _opened if path.startswith(f"{folder}/")}
+
+
+# --- what is parsed, and what is read ------------------------------------------------------------------
+
+
+def test_no_file_is_opened_again_that_is_as_it_was(archive: Path, kept: Path) -> None:
+    expected = comments(archive, None)
+    assert comments(archive, kept) == expected
+    assert not opened(archive, lambda: comments(archive, kept))
+    assert comments(archive, kept) == expected
+
+
+@pytest.mark.usefixtures("a_file_a_segment")
+def test_only_new_and_changed_files_are_parsed(archive: Path, kept: Path) -> None:
+    comments(archive, kept)
+    (archive / "e.ndjson").write_bytes(signed("e1"))
+    (archive / "b.ndjson").write_bytes(signed("b3"))
+    assert opened(archive, lambda: comments(archive, kept)) == {"b.ndjson", "e.ndjson"}
+    assert comments(archive, kept) == comments(archive, None)
+
+
+def test_a_file_that_only_grew_is_parsed_from_where_it_had_ended(archive: Path, kept: Path) -> None:
+    live = archive / "d.ndjson"
+    live.write_bytes(signed(*(f"d{number}" for number in range(200))))
+    comments(archive, kept)
+    before = segments(kept)
+    with live.open("ab") as file:
+        file.write(signed("more"))
+    assert comments(archive, kept) == comments(archive, None)
+    (added,) = [about for name, about in segments(kept).items() if name not in before]
+    assert added["documents"] == 1
+    assert of.read_signatures(archive, store=kept)["source_line"].tolist()[-1] == 201
+
+
+def test_a_file_that_was_touched_is_compared_and_not_parsed(archive: Path, kept: Path) -> None:
+    comments(archive, kept)
+    before = {*segments(kept)}
+    (archive / "a.ndjson").touch()
+    comments(archive, kept)
+    assert {*segments(kept)} == before
+    assert not opened(archive, lambda: comments(archive, kept))
+
+
+def test_a_store_of_many_readings_has_few_segments(archive: Path, kept: Path) -> None:
+    for number in range(40):
+        (archive / f"e{number:02}.ndjson").write_bytes(signed(f"e{number}"))
+        comments(archive, kept)
+    assert len(segments(kept)) < 8
+    assert comments(archive, kept) == comments(archive, None)
+
+
+@pytest.mark.usefixtures("a_file_a_segment")
+def test_what_is_no_longer_in_the_archive_is_no_longer_in_the_store(archive: Path, kept: Path) -> None:
+    comments(archive, kept)
+    (archive / "a.ndjson").unlink()
+    (archive / "b.ndjson").write_bytes(signed("b3"))
+    comments(archive, kept)
+    found = [
+        row
+        for path in kept.glob("*/*-signatures.parquet")
+        for row in pq.read_table(path)["comments"].to_pylist()
+    ]
+    assert sorted(found) == ["b3", "c1", "c2", "d1", "d2"]
+
+
+@pytest.mark.usefixtures("a_file_a_segment")
+def test_a_reading_of_some_files_leaves_the_others_in_the_store(archive: Path, kept: Path) -> None:
+    comments(archive, kept)
+    before = {*segments(kept)}
+    assert comments(archive / "b.ndjson", kept) == ["b1", "b2"]
+    assert {*segments(kept)} == before
+
+
+def test_a_reading_that_stops_keeps_the_segments_that_it_has_ended(
+    archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "SEGMENT_BYTES", 1)
+    (archive / "d.ndjson").write_bytes(b"broken\n")
+    with pytest.raises(BadDocument, match=r"d\.ndjson:1"):
+        comments(archive, kept)
+    assert len(segments(kept)) >= 2
+    assert not [*kept.glob(".draft*")]
+
+
+# --- who reads and writes ------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("a_file_a_segment")
+def test_readers_go_on_while_another_writes_and_removes(archive: Path, kept: Path) -> None:
+    expected = comments(archive, kept)
+    slow = of.open(archive, store=kept).scan("signatures", ["comments"], dedupe=False)
+    first = slow.read_next_batch()
+    (archive / "e.ndjson").write_bytes(signed("e1"))
+    (archive / "d.ndjson").unlink()
+    assert comments(archive, kept) == comments(archive, None)
+    rest = slow.read_all()
+    assert first["comments"].to_pylist() + rest["comments"].to_pylist() == expected
+
+
+def test_others_can_read_nothing(archive: Path, kept: Path) -> None:
+    comments(archive, kept)
+    for path in (kept, *kept.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_an_erasure_takes_the_person_out_of_the_store(tmp_path: Path, kept: Path) -> None:
+    received = tmp_path / "received"
+    receive(received, [f"[{ANN}]".encode(), f"[{BOB}]".encode()])
+    of.read_signatures(received, store=kept)
+    assert "ann-1" in str([pq.read_table(path).to_pylist() for path in kept.rglob("*.parquet")])
+    erase(received, persons=["ann-1"], store=kept)
+    assert not [*kept.rglob("*.parquet")]
+    assert "ann-1" not in str(of.read_signatures(received, store=kept).to_dict())
+
+
+# --- what is refused, and what is made anew ------------------------------------------------------------
+
+
+def test_a_store_is_not_inside_an_archive_nor_around_it(archive: Path) -> None:
+    for folder in (archive, archive / "store", archive.parent):
+        with pytest.raises(InvalidArgument, match="neither inside of an archive nor around it"):
+            comments(archive, folder)
+
+
+def test_a_store_is_a_folder_of_this_machine(archive: Path) -> None:
+    with pytest.raises(InvalidArgument, match="a folder of this machine: object stores have no locks"):
+        comments(archive, "s3://bucket/store")  # type: ignore[arg-type]
+
+
+def test_nothing_is_written_into_a_folder_that_holds_something_else(archive: Path, kept: Path) -> None:
+    kept.mkdir()
+    (kept / "thesis.odt").write_text("the only copy")
+    with pytest.raises(DestinationExists, match="holds something else"):
+        comments(archive, kept)
+    assert [path.name for path in kept.iterdir()] == ["thesis.odt"]
+
+
+def test_parsed_objects_have_no_store(kept: Path) -> None:
+    with pytest.raises(InvalidSource, match="a store keeps what was parsed of files"):
+        of.open({"title": "March"}, store=kept).events()
+
+
+@pytest.mark.parametrize(
+    "options", [{"prefix": "group"}, {"limits": of.Limits(nesting=3)}], ids=lambda one: next(iter(one))
+)
+def test_a_store_of_another_version_is_made_anew(options: dict[str, Any], archive: Path, kept: Path) -> None:
+    comments(archive, kept)
+    with pytest.warns(
+        SourceWarning, match="another version of osdi-frames, or with another prefix or limits"
+    ):
+        assert comments(archive, kept, **options) == comments(archive, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not opened(archive, lambda: comments(archive, kept, **options))
+
+
+def damages() -> Iterator[tuple[str, Callable[[Path], object]]]:
+    yield "missing", Path.unlink
+    yield "cut off", lambda path: path.write_bytes(path.read_bytes()[:-9])
+    yield "empty", lambda path: path.write_bytes(b"")
+    yield "zeros", lambda path: path.write_bytes(b"\0" * path.stat().st_size)
+
+
+@pytest.mark.parametrize(("name", "damage"), [*damages()])
+def test_a_damaged_file_is_an_error_that_names_the_folder(
+    name: str, damage: Callable[[Path], object], archive: Path, kept: Path
+) -> None:
+    comments(archive, kept)
+    (path,) = kept.glob("*/*-signatures.parquet")
+    damage(path)
+    with pytest.raises(StoreDamaged, match="remove the folder, the next reading makes it anew"):
+        comments(archive, kept)
+
+
+# --- every command -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["report"], ["check"], ["export"]], ids=lambda words: words[0])
+def test_commands_take_a_store(words: list[str], archive: Path, kept: Path, tmp_path: Path) -> None:
+    (archive / "e.ndjson.zst").write_bytes(zstd(signed("e1")))
+    more = [[tmp_path / f"out-{number}"] if words == ["export"] else [] for number in range(3)]
+    plain = run(*words, archive, *more[0])
+    first, second = (run(*words, archive, *out, "--store", kept) for out in more[1:])
+    assert plain.returncode == first.returncode == second.returncode == 0
+    if words != ["export"]:
+        assert plain.stdout == first.stdout == second.stdout
+    else:
+        for path in (tmp_path / "out-0").glob("*.parquet"):
+            pd.testing.assert_frame_equal(
+                pd.read_parquet(path), pd.read_parquet(tmp_path / "out-2" / path.name)
+            )
+    assert segments(kept)
