@@ -15,7 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import osdi_frames as of
-from osdi_frames.errors import BadDocument, DestinationExists, InvalidArgument, InvalidSource, SourceWarning, StoreDamaged
+from osdi_frames.errors import (
+    BadDocument,
+    DestinationExists,
+    InvalidArgument,
+    InvalidSource,
+    SourceWarning,
+    StoreDamaged,
+)
 from osdi_frames.receiver import erase
 from osdi_frames.store import stamps, store
 from tests.commands import run
