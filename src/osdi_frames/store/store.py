@@ -14,7 +14,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from importlib import resources
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -37,7 +36,7 @@ _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments
 #: Bytes of files from which on a segment ends.
 SEGMENT_BYTES = 64 << 20
 #: What rows depend on besides the bytes of an archive.
-_CODE = ("sources", "tables", "parsing", "store", "problems.py", "quoting.py", "unescaping.py")
+_CODE = ("sources", "tables", "parsing", "store")
 
 #: What finds a group, and what is to be done once its result was used.
 _Job: TypeAlias = tuple[Callable[[], GroupResult | None], Callable[[], object]]
@@ -88,10 +87,8 @@ class Store:
             for select in itertools.chain.from_iterable(self.whole.selects.values())
         }
         digest = hashlib.blake2b(repr((columns, self.whole.prefixes, self.limits)).encode(), digest_size=16)
-        package = resources.files("osdi_frames")
-        for name in _CODE:
-            inside = [package / name] if name.endswith(".py") else (package / name).iterdir()
-            for file in sorted((file for file in inside if file.is_file()), key=lambda file: file.name):
+        for package in _CODE:
+            for file in sorted(Path(__file__).parent.with_name(package).glob("*.py")):
                 digest.update(file.read_bytes())
         return digest.hexdigest()
 
