@@ -26,7 +26,7 @@ def nightly(address: str, folder: Path) -> None:
         manifest = client.pull(pulled, collections=COLLECTIONS, since=since)
     if not manifest.complete:
         raise of.OsdiError(manifest.why)
-    archive = of.open([pulled, received] if received.exists() else pulled)
+    archive = of.open([pulled, received] if received.exists() else pulled, store=folder / "store")
     made = archive.write_report(folder / "report", formats=["csv", "parquet", "xlsx"])
     archive.export(folder / "tables", overwrite=True)
     print(made, *[made[name].to_string() for name in ("changes", "news") if name in made], sep="\n\n")

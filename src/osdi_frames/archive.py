@@ -653,6 +653,9 @@ def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
         over a document that cannot be read, and warns once with the count. `Archive.check` lists all.
     limits
         Bounds on the documents and on what is decompressed from one file; see `Limits`.
+    store
+        A folder that keeps what is parsed of files, so that the next reading parses only new and changed ones. It is
+        made where it is missing, and holds the same personal data as the source.
     progress
         A progress bar: None shows one on a terminal or in a notebook, and for long work only.
 

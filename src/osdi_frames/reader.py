@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import pandas as pd
 import pyarrow as pa
@@ -26,9 +26,11 @@ from osdi_frames.sources.manifest import whole_pulls
 from osdi_frames.sources.partitions import SIZE, Map, cut, together
 from osdi_frames.sources.source import FilePartition, Source, parts_of
 from osdi_frames.sources.source import read as candidates
-from osdi_frames.store.store import Store
 from osdi_frames.tables import TABLES, known_prefixes
 from osdi_frames.tables.actions import ACTIONS
+
+if TYPE_CHECKING:
+    from osdi_frames.store.store import Store
 
 
 class Settings(TypedDict, total=False):
@@ -146,6 +148,8 @@ class Reader:
 
     def _store(self, folder: str | os.PathLike[str]) -> Store:
         """Open the store of this source."""
+        from osdi_frames.store.store import Store  # without one a reading needs no Parquet
+
         every = Resolution(
             Request(dict.fromkeys(set(TABLES) - {ACTIONS.name}), prefix=self.prefix, inspects=True)
         )

@@ -28,7 +28,6 @@ from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 from osdi_frames.sources.files import QUARANTINE
 from osdi_frames.sources.manifest import stamp
-from osdi_frames.store.store import remove_stale
 from osdi_frames.unescaping import LAYERS, undo
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
@@ -91,6 +90,8 @@ def erase(
             for path in (folder / TORN).glob("*.torn"):
                 eraser.erase_torn(path)
     if store is not None:
+        from osdi_frames.store.store import remove_stale  # a receiver needs no Parquet
+
         remove_stale(store)
     return eraser.done
 
