@@ -2,7 +2,7 @@
 
 ``python -m tests.benchmarks.archives FOLDER NAME…`` makes them: ``sample-200000`` (deliveries of
 `osdi_frames.sample`, a line each), ``other-200000`` (of the maker in this file, which shares nothing with it)
-and ``files-20000`` (the first deliveries of the sample, a file each).
+``files-20000`` (the first deliveries of the sample, a file each) and ``parts-200000`` (the sample in 30 files).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 
 def path_of(keep: Path, name: str) -> Path:
     """Return where an archive is, or is to be."""
-    return keep / (name if name.startswith("files-") else f"{name}.ndjson")
+    return keep / (name if name.startswith(("files-", "parts-")) else f"{name}.ndjson")
 
 
 def make(keep: Path, name: str) -> None:
     """Make an archive: whole, or not at all."""
     maker, _, count = name.rpartition("-")
     with tempfile.TemporaryDirectory(dir=keep) as folder:
-        made = {"sample": _sample, "other": _other, "files": _files}[maker](Path(folder), int(count))
+        made = {"sample": _sample, "other": _other, "files": _files, "parts": _parts}[maker](Path(folder), int(count))
         made.rename(path_of(keep, name))
 
 
@@ -50,6 +50,15 @@ def _files(folder: Path, count: int) -> Path:
     with _sample(folder, count).open("rb") as lines:
         for number, line in enumerate(lines):
             (made / f"{number:06}.json").write_bytes(line)
+    return made
+
+
+def _parts(folder: Path, count: int) -> Path:
+    made = folder / "parts"
+    made.mkdir()
+    with _sample(folder, count).open("rb") as lines:
+        for number, some in enumerate(iter(lambda: [*itertools.islice(lines, -(-count // 30))], [])):
+            (made / f"{number:02}.ndjson").write_bytes(b"".join(some))
     return made
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _COMMAND = Path(sys.executable).with_name("osdi-frames")
@@ -16,12 +18,37 @@ def _run(*command: str | Path) -> str:
 
 def report(path: str) -> str:
     """Print the reports."""
-    return _run(_COMMAND, "report", path, "--include", "tests", "--no-progress")
+    return _run(_COMMAND, "report", path, "--include", "test", "--no-progress")
+
+
+def report_stored(path: str) -> str:
+    """Print the reports of an archive of which a store has everything."""
+    return _run(_COMMAND, "report", path, "--store", "kept", "--include", "test", "--no-progress")
+
+
+@contextmanager
+def report_stored_within(path: str) -> Iterator[None]:
+    """Let the store parse the archive before the time is taken."""
+    report_stored(path)
+    yield
+
+
+def report_grown(path: str) -> str:
+    """Print the reports of an archive of which a store has all files but the last."""
+    return report_stored(path)
+
+
+@contextmanager
+def report_grown_within(path: str) -> Iterator[None]:
+    """Let the store parse all files but the last before the time is taken."""
+    *before, _ = sorted(Path(path).iterdir())
+    _run(_COMMAND, "report", *before, "--store", "kept", "--include", "test", "--no-progress")
+    yield
 
 
 def report_out(path: str) -> str:
     """Print the reports, and write them as a page, CSV and Parquet."""
-    return _run(_COMMAND, "report", path, "--out", "out", "--include", "tests", "--no-progress")
+    return _run(_COMMAND, "report", path, "--out", "out", "--include", "test", "--no-progress")
 
 
 def report_answer(printed: str) -> dict[str, int]:
@@ -30,7 +57,7 @@ def report_answer(printed: str) -> dict[str, int]:
     return {"signatures": int(signatures.replace(",", "")), "people": int(people.replace(",", ""))}
 
 
-report_out_answer = report_answer
+report_out_answer = report_stored_answer = report_grown_answer = report_answer
 
 
 def check(path: str) -> str:

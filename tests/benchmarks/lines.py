@@ -63,12 +63,21 @@ def lines(deliveries: int) -> list[Line]:
         Line("to pandas", to_pandas, (Target(1.4, "scan"),), to_pandas),
         Line(f"{files.removeprefix('files-')} files", small, (Target(1.5, "duckdb"),), small),
         _command("report", "report", 4, sample),
+        _with_a_store(f"parts-{deliveries}"),
         _command("report --out", "report_out", 6, sample),
         _command("check", "check", 6, sample),
         _command("export", "export", 7, sample),
         Line("import", started, (Target(1.2, "pandas"),)),
         Line("--help", {"osdi-frames": Contestant("by_command_line.list_commands")}, (Target(0.3),)),
     ]
+
+
+def _with_a_store(archive: str) -> Line:
+    """Measure a report with a store against one without, when nothing is new, and when one file of 30 is."""
+    calls = {"without": "report", "nothing new": "report_stored", "one new file": "report_grown"}
+    contestants = {name: Contestant(f"by_command_line.{call}", archive) for name, call in calls.items()}
+    targets = (Target(0.2, "without", of="nothing new"), Target(0.25, "without", of="one new file"))
+    return Line("report with a store", contestants, targets, contestants)
 
 
 def cluster_lines(deliveries: int, large: int) -> list[Line]:

@@ -20,7 +20,7 @@ from typing import Any
 
 def contestant(
     call: str,
-) -> tuple[Callable[[str], Any], Callable[[Any], Any], Callable[[], AbstractContextManager[Any]]]:
+) -> tuple[Callable[[str], Any], Callable[[Any], Any], Callable[[str], AbstractContextManager[Any]]]:
     """Import what `module.function` names; return it, what makes an answer of its result, and what it runs in."""
     module_name, _, name = call.partition(".")
     module = importlib.import_module(f"tests.benchmarks.{module_name}")
@@ -43,7 +43,7 @@ def main() -> None:
     """Import the contestant's module, call it once, print the figures."""
     call, path, *options = sys.argv[1:]
     function, answer, within = contestant(call)
-    with within():
+    with within(path):
         started, busy = time.perf_counter(), sum(os.times()[:4])
         result = function(path)
         figures = {"seconds": time.perf_counter() - started, "processor": sum(os.times()[:4]) - busy}
