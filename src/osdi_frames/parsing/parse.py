@@ -7,6 +7,7 @@ something may not fit are mended in Python, and read the same way.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 from collections import Counter, defaultdict, deque
@@ -365,10 +366,12 @@ class _Group:
         return [(self._carefully_parsed(form, some), some) for form, some in self._forms(documents)]
 
     def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        """Parse the documents that `has_shape` passes.
+        """Parse the documents of a form; where they are refused, those that `has_shape` passes.
 
         Where these are refused, too, none is parsed; all elements of others are mended.
         """
+        with contextlib.suppress(*refused()):
+            return self._parsed(form, documents)
         shape = document_shape(form, self.plan.shapes)
         fits = [has_shape(text, shape) for text in documents["document"].to_pylist()]
         try:
