@@ -28,7 +28,9 @@ def make(keep: Path, name: str) -> None:
     """Make an archive: whole, or not at all."""
     maker, _, count = name.rpartition("-")
     with tempfile.TemporaryDirectory(dir=keep) as folder:
-        made = {"sample": _sample, "other": _other, "files": _files, "parts": _parts}[maker](Path(folder), int(count))
+        made = {"sample": _sample, "other": _other, "files": _files, "parts": _parts}[maker](
+            Path(folder), int(count)
+        )
         made.rename(path_of(keep, name))
 
 

@@ -29,6 +29,7 @@ from tests.people import (
     check_retention,
     check_steps,
 )
+from tests.stored import both_ways  # noqa: F401 (an autouse fixture)
 from tests.world import acts, figures
 from tests.world.history import PARENTS, TABLES, State, World
 from tests.world.truth import Row, Truth
