@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import signal
 import subprocess
@@ -58,12 +59,14 @@ def names_in(kept: Path) -> str:
     return str([pq.read_table(path).to_pylist() for path in kept.rglob("*.parquet")])
 
 
-def kill_again_and_again(folder: Path, *, times: int, seed: int) -> int:
-    """Let an archive grow, and erase from it, in processes that are killed; return how many were."""
+def kill_again_and_again(folder: Path, *, times: int, seed: int) -> None:
+    """Let an archive grow, and erase from it, in processes of which so many are killed."""
     chance = random.Random(seed)
     archive, kept = folder / "archive", folder / "kept"
     killed = 0
-    for turn in range(times):
+    for turn in itertools.count():
+        if killed == times:
+            return
         new = [someone(100 * turn + number) for number in range(5)]
         receive(archive, new, segment_bytes=1500, worker="main" if turn % 2 else "other")
         person = f"person-{100 * turn - 97}" if turn % 3 == 2 else ""
@@ -78,14 +81,13 @@ def kill_again_and_again(folder: Path, *, times: int, seed: int) -> int:
         for one, other in zip(expected[0], found[0], strict=True):
             pd.testing.assert_frame_equal(one, other)
         assert not [*kept.glob(".draft-*")]
-    return killed
 
 
 def test_a_store_survives_kills(tmp_path: Path) -> None:
-    assert kill_again_and_again(tmp_path, times=3, seed=1) >= 2
+    kill_again_and_again(tmp_path, times=2, seed=1)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_a_store_survives_a_hundred_kills(tmp_path: Path, seed: int) -> None:
-    assert kill_again_and_again(tmp_path, times=32, seed=seed) >= 25
+    kill_again_and_again(tmp_path, times=25, seed=seed)
