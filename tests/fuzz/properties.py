@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
@@ -37,6 +38,7 @@ def examine(folder: Path, turn: int) -> list[str]:
         agree(file, LARGE[(turn + 1) % 2], checked[file], failures)
     rows_agree(folder, LARGE[turn % 2], readings, failures, dedupe=turn % 4 == 3)
     with_others_agree(str(folder), LARGE[turn % 2], failures)
+    a_store_agrees(str(folder), LARGE[turn % 2], whole, failures)
     if turn % 2:
         rows_agree(folder, SMALL[turn // 2 % len(SMALL)], readings, failures)
     return failures
@@ -71,10 +73,17 @@ def checking(source: str, failures: list[str]) -> Any:
 
 
 def scanned(
-    source: str, table: str, failures: list[str], *, dedupe: bool = True, on_error: Any = "raise"
+    source: str,
+    table: str,
+    failures: list[str],
+    *,
+    dedupe: bool = True,
+    on_error: Any = "raise",
+    **options: Any,
 ) -> tuple[Any, bool] | None:
     def call() -> list[Row]:
-        return list(of.open(source, on_error=on_error).scan(table, dedupe=dedupe).read_all().to_pylist())
+        archive = of.open(source, on_error=on_error, **options)
+        return list(archive.scan(table, dedupe=dedupe).read_all().to_pylist())
 
     return guarded(call, f"{on_error} {table}", failures)
 
@@ -121,6 +130,19 @@ def agree(source: str, main: str, checked: Any, failures: list[str]) -> None:
         if raises or not errors:
             return
     failures.append(f"disagree: no table raises, check lists {errors[0]}")
+
+
+def a_store_agrees(source: str, table: str, checked: Any, failures: list[str]) -> None:
+    """Find rows and problems that are others while a store is made, or when it is read."""
+    expected = scanned(source, table, failures, on_error="skip")
+    with tempfile.TemporaryDirectory() as folder:
+        for when in ("made", "read"):
+            found = scanned(source, table, failures, on_error="skip", store=Path(folder, "store"))
+            if repr(found) != repr(expected):  # of NaN, too
+                failures.append(f"disagree: {table} of a store that is {when}")
+        problems = guarded(lambda: of.open(source, store=Path(folder, "store")).check(), "check", failures)
+        if problems is not None and not checked.equals(problems[0]):
+            failures.append("disagree: check of a store")
 
 
 def rows_agree(
