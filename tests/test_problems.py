@@ -368,7 +368,9 @@ def test_a_line_that_is_no_document_stops_is_passed_over_and_is_listed(
     assert [row[:4] for row in listed(path)] == [(str(path), 2, "error", problem)]
 
 
-@pytest.mark.parametrize("both_ways", ["parsed"], indirect=True)  # a store is filled before: that shows them, too
+@pytest.mark.parametrize(
+    "both_ways", ["parsed"], indirect=True
+)  # a store is filled before: that shows them, too
 @pytest.mark.parametrize("times", [1, 1000])
 def test_broken_lines_are_all_counted_and_those_that_are_alike_shown_once(
     times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -54,7 +54,7 @@ class Segment:
         """Return the segment in a folder; None where none is there, or one of another form."""
         try:
             found = json.loads((folder / _ABOUT).read_bytes())
-            stamps = [Stamp(**{**stamp, "status": _status(stamp["status"])}) for stamp in found["stamps"]]
+            stamps = [Stamp(*[*stamp, _status(status), digest]) for *stamp, status, digest in found["stamps"]]
             problems = [
                 Problem(Place(*place), ProblemKind(kind), *rest) for place, kind, *rest in found["problems"]
             ]
@@ -82,7 +82,7 @@ class Segment:
         """Write what is known of the segment, in one step."""
         about = {
             "version": self.version,
-            "stamps": [asdict(stamp) for stamp in self.stamps],
+            "stamps": [astuple(stamp) for stamp in self.stamps],
             "documents": self.documents,
             "problems": [
                 [(at.place.source_file, at.place.source_line), at.problem, at.detail, at.severity]
@@ -90,7 +90,7 @@ class Segment:
             ],
             "groups": self.groups,
         }
-        write_file(self.folder / _ABOUT, json.dumps(about).encode())
+        write_file(self.folder / _ABOUT, json.dumps(about, separators=(",", ":")).encode())
 
     def read(self, number: int, plan: Plan, whole: Plan, before: int) -> GroupResult:
         """Return what a plan finds in a group; `before` it are so many documents.
