@@ -300,7 +300,10 @@ def test_one_thing_is_counted_in_the_singular(tmp_path):
     assert run("report", "a.json", cwd=tmp_path).stdout.startswith(
         "1 event with 1 RSVP; 1 signature of 0 people\n"
     )
-    assert "0 errors, 0 warnings, 1 value that" in run("check", "a.json", cwd=tmp_path).stdout
+    assert (
+        "0 errors, 0 warnings, 1 key that no table reads, 0 elements of"
+        in run("check", "a.json", cwd=tmp_path).stdout
+    )
     assert "events                            1 row\n" in run("export", "a.json", "out", cwd=tmp_path).stdout
 
 
