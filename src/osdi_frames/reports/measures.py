@@ -496,7 +496,7 @@ def rsvp_notes(tables: Tables, *, of_period: bool, below: int | None) -> list[st
 
 
 def _attended_line(attendances: pd.DataFrame) -> str:
-    """Return how many attended, and of how many; nothing if nobody did."""
+    """Count who attended, and of how many RSVPs."""
     attended, of = check_ins(attendances)
     rate = show(attended / max(of, 1), "share")
     return f"attended: {attended:,} of {counted(of, 'RSVP')} of events with check-ins ({rate})" if of else ""
