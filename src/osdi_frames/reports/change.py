@@ -356,7 +356,7 @@ class _Periods:
 
     @property
     def newer(self) -> list[str]:
-        """A sentence on newer days, unless the caller says where the periods end."""
+        """A sentence on newer days, where no end is given."""
         newest, end = self.dates.max(), self.bounds[-1]
         if self.is_chosen or pd.isna(newest):
             return []
