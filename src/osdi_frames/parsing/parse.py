@@ -554,8 +554,10 @@ class _Group:
     def _note(self, place: Place, finding: Finding, number: int) -> None:
         """Note a finding in no element."""
         same = (finding.problem, finding.key, repr(finding.value), finding.severity)
-        if same in self.alike:
-            self.alike[same].count += finding.count
+        if known := self.alike.get(same):
+            known.count += finding.count
+            if number < known.number:  # what queries list is noted before what is mended
+                known.place, known.number = place, number
         else:
             self.alike[same] = Occurrences(place, finding, count=finding.count, number=number)
             self.result.findings.append(self.alike[same])
