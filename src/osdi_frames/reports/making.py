@@ -145,7 +145,7 @@ def _given(
 ) -> pd.DataFrame:
     """Return the frame with the columns to count."""
     optional = (name for measure in report.measures for name in (*measure.needs, *measure.uses))
-    columns = {*optional, *keys, *contexts(keys), *report.columns}
+    columns = {*_needs(report, None), *optional, *keys, *contexts(keys), *report.columns}
     columns |= {exclusion.COLUMN, *(first_acts.joined_by(report.table) if with_actions else ())}
     given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
