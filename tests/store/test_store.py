@@ -215,6 +215,8 @@ def test_nothing_is_written_into_a_folder_that_holds_something_else(archive: Pat
     with pytest.raises(DestinationExists, match="holds something else"):
         comments(archive, kept)
     assert [path.name for path in kept.iterdir()] == ["thesis.odt"]
+    with pytest.raises(DestinationExists, match="holds something else"):
+        comments(archive, kept / "thesis.odt")
 
 
 def test_parsed_objects_have_no_store(kept: Path) -> None:

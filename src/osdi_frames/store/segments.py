@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -105,8 +106,10 @@ class Segment:
             rows = [*self._rows(about, plan, whole)]
             others = self._table(f"{about['first']}-{_OTHERS}") if _OTHERS in about["tables"] else None
         except (OSError, pa.ArrowException) as error:
+            # The messages of Arrow quote whole paths.
+            why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "no Parquet"
             what = f"{located(self.folder)} is damaged: remove the folder, the next reading makes it anew"
-            raise StoreDamaged(f"{what} ({error})") from error
+            raise StoreDamaged(f"{what} ({why})") from None
         clean = GroupResult(documents=about["clean"], rows=rows)
         if plan.inspects:
             clean = replace(clean, files={*about["files"]}, keys=[*map(_key, about["keys"])])

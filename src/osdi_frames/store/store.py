@@ -74,7 +74,8 @@ class Store:
                 raise InvalidArgument(
                     f"{located(name)}: a store is neither inside of an archive nor around it"
                 )
-        if path.exists() and not (path / _WRITING).exists() and any(path.iterdir()):
+        is_store = path.is_dir() and ((path / _WRITING).exists() or not any(path.iterdir()))
+        if path.exists() and not is_store:
             raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
         make_folder(path)
         return cls(folder=path, whole=whole, limits=limits)
