@@ -21,7 +21,7 @@ from osdi_frames.resolving.actions import with_actions
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Resolver
-from osdi_frames.sources.limits import Limits
+from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
 from osdi_frames.sources.manifest import whole_pulls
 from osdi_frames.sources.partitions import SIZE, Map, cut, together
 from osdi_frames.sources.source import FilePartition, Source, parts_of
@@ -144,7 +144,7 @@ class Reader:
         store = self._store(self.store)
         parts = parts_of(self.source, observer.handle, quarantines=observer.quarantines)
         writes = not isinstance(self.source, FilePartition)
-        return store.read(plan, parts, observer, progress=self.progress, writes=writes)
+        return store.read(plan, parts, observer, cores=cores, progress=self.progress, writes=writes)
 
     def _store(self, folder: str | os.PathLike[str]) -> Store:
         """Open the store of this source."""
@@ -153,7 +153,7 @@ class Reader:
         every = Resolution(
             Request(dict.fromkeys(set(TABLES) - {ACTIONS.name}), prefix=self.prefix, inspects=True)
         )
-        return Store.of(folder, self.paths, every.plan, self.limits)
+        return Store.of(folder, self.paths, every.plan, self.limits or DEFAULT_LIMITS)
 
     def first_documents(self) -> list[bytes]:
         """Return the first documents of a source that can be read again."""

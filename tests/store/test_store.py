@@ -238,6 +238,11 @@ def test_a_store_of_another_version_is_made_anew(options: dict[str, Any], archiv
         assert not opened(archive, lambda: comments(archive, kept, **options))
 
 
+def test_limits_that_hold_anyway_are_no_other_version(archive: Path, kept: Path) -> None:
+    comments(archive, kept)
+    assert not opened(archive, lambda: comments(archive, kept, limits=of.Limits()))
+
+
 def damages() -> Iterator[tuple[str, Callable[[Path], object]]]:
     yield "missing", Path.unlink
     yield "cut off", lambda path: path.write_bytes(path.read_bytes()[:-9])

@@ -49,11 +49,11 @@ class Store:
     folder: Path
     whole: Plan
     """All columns of all tables."""
-    limits: Limits | None = None
+    limits: Limits
 
     @classmethod
     def of(
-        cls, folder: str | os.PathLike[str], paths: Iterable[str], whole: Plan, limits: Limits | None
+        cls, folder: str | os.PathLike[str], paths: Iterable[str], whole: Plan, limits: Limits
     ) -> Self:
         """Open the store of the files at some paths, or make one.
 
@@ -99,6 +99,7 @@ class Store:
         parts: Sequence[Part],
         observer: Observer,
         *,
+        cores: int | None = None,
         progress: bool | None = None,
         writes: bool = True,
     ) -> Iterator[GroupResult]:
@@ -109,7 +110,7 @@ class Store:
         with contextlib.ExitStack() as locks:
             is_open = locks.enter_context(_locked(self.folder / _READING, shared=True))
             writes = writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
-            reading = _Reading(self, plan, observer, writes)
+            reading = _Reading(self, plan, observer, writes, cores or cores_of_process())
             with bar("reading", progress, unit="B") as done:
                 done.reset(sum(part.size for part in parts))
                 yield from reading.results(parts, self._segments() if is_open else [], done.update)
@@ -204,6 +205,7 @@ class _Reading:
     plan: Plan
     observer: Observer
     writes: bool
+    cores: int = 1
     used: list[Segment] = field(default_factory=list)
     drafts: list[Draft] = field(default_factory=list)
     documents: int = 0
@@ -215,7 +217,7 @@ class _Reading:
         """Yield what is found in some files, in their order."""
         jobs = self._jobs(_joined(self.matched(parts, segments)), update)
         try:
-            for answer in ahead(_done, jobs, cores_of_process()):
+            for answer in ahead(_done, jobs, self.cores):
                 result, then = answer()
                 if result is not None:
                     self.observer.see(result)
