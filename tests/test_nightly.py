@@ -91,7 +91,7 @@ def test_a_second_run_gives_the_same_from_what_changed_and_a_passing_error_is_no
     assert (written["rsvps"] > 0).all()
     assert written["title"].drop("(none)").notna().all()
 
-    assert [*(tmp_path / "store").glob("*/segment.json")]
+    assert [*(tmp_path / "store").glob("*/segment.json.zst")]
     before = kept(tmp_path)
     service.admin("DELETE", "requests")
     second = nightly(service, tmp_path, service.group_key)

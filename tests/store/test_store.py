@@ -24,6 +24,7 @@ from osdi_frames.errors import (
     StoreDamaged,
 )
 from osdi_frames.receiver import erase
+from osdi_frames.sources import streams
 from osdi_frames.store import stamps, store
 from tests.commands import run
 from tests.layouts import lines, zstd
@@ -68,7 +69,10 @@ def comments(archive: Path, kept: Path | None, **options: Any) -> list[str]:
 
 
 def segments(kept: Path) -> dict[str, dict[str, Any]]:
-    return {path.parent.name: json.loads(path.read_bytes()) for path in kept.glob("*/segment.json")}
+    return {
+        path.parent.name: json.loads(streams.zstd.decompress(path.read_bytes()))
+        for path in kept.glob("*/segment.json.zst")
+    }
 
 
 _opened: list[str] = []

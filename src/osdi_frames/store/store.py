@@ -52,9 +52,7 @@ class Store:
     limits: Limits
 
     @classmethod
-    def of(
-        cls, folder: str | os.PathLike[str], paths: Iterable[str], whole: Plan, limits: Limits
-    ) -> Self:
+    def of(cls, folder: str | os.PathLike[str], paths: Iterable[str], whole: Plan, limits: Limits) -> Self:
         """Open the store of the files at some paths, or make one.
 
         Raises
