@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from osdi_frames.parsing import parse as parsing
+from osdi_frames.parsing import group as parsing
 from osdi_frames.parsing.database import Engine, refused
 from osdi_frames.tables.document_forms import Form
 from tests import reference

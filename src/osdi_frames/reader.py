@@ -14,7 +14,8 @@ import pyarrow as pa
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import frame
 from osdi_frames.parsing.database import engine
-from osdi_frames.parsing.parse import FIRST, GroupResult, Observer, parse
+from osdi_frames.parsing.group import GroupResult
+from osdi_frames.parsing.parse import FIRST, Observer, parse
 from osdi_frames.parsing.plan import ELEMENT, Plan
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.resolving.actions import with_actions

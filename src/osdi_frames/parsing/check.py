@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from osdi_frames.errors import counted
 from osdi_frames.parsing.documents import POSITION
-from osdi_frames.parsing.parse import GroupResult, Observer
+from osdi_frames.parsing.group import GroupResult
+from osdi_frames.parsing.parse import Observer
 from osdi_frames.parsing.plan import Plan
 from osdi_frames.problems import Place, Problem, ProblemKind, safe_key, trusted_years
 from osdi_frames.tables import element_types, main_table

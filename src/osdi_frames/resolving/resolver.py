@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.parsing.database import Engine
-from osdi_frames.parsing.parse import GroupResult
+from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import actions, people
 from osdi_frames.resolving.gone import gone_since, id_of

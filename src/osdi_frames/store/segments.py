@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from osdi_frames.durable import create_file, flush, sync, write_file
 from osdi_frames.errors import StoreDamaged
 from osdi_frames.parsing.columns import POSITIONS
-from osdi_frames.parsing.parse import GroupResult, Occurrences, complete, read_clean, read_group
+from osdi_frames.parsing.group import GroupResult, Occurrences, complete, read_clean, read_group
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, Plan, Select
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
 from osdi_frames.quoting import located

@@ -20,7 +20,8 @@ from typing import Self, TypeAlias
 from osdi_frames.durable import make_folder
 from osdi_frames.errors import DestinationExists, InvalidArgument, SourceWarning
 from osdi_frames.locking import try_lock, wait_for_lock
-from osdi_frames.parsing.parse import GroupResult, Observer, cores_of_process, grouped
+from osdi_frames.parsing.group import GroupResult, grouped
+from osdi_frames.parsing.parse import Observer, cores_of_process
 from osdi_frames.parsing.plan import Plan
 from osdi_frames.problems import warn_caller
 from osdi_frames.progress import bar
