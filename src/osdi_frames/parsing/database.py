@@ -154,7 +154,7 @@ class Engine:
         One of `refused` is raised where one has anything else in the place of an object or a list, has a declared
         key twice, or is no JSON.
         """
-        self.lines.write(one(documents["document"]))
+        self.lines.write(documents["document"])
         query = parse_query(self.lines.address, self.lines.size, form, shape)
         found = self.ask(query)
         if len(found) != len(documents):
@@ -187,11 +187,11 @@ class Lines:
             os.close(descriptor)
             weakref.finalize(self, os.unlink, self.address)
 
-    def write(self, documents: pa.StringArray) -> None:
+    def write(self, documents: pa.ChunkedArray) -> None:
         """Write a line for each document."""
         # Its memory is used again, so it is not emptied before.
         with open(self.address, "r+b") as file:  # noqa: PTH123 (an address is text)
-            self.size = file.write(_lines(documents))
+            self.size = sum(file.write(_lines(chunk)) for chunk in documents.chunks)
             file.truncate()
 
     def clear(self) -> None:
@@ -239,7 +239,7 @@ def _lines(documents: pa.StringArray) -> pa.Buffer:
         return data
     # Within a document a carriage return is as blank as a line feed, and as wrong in a string.
     lines = pc.replace_substring(pc.utf8_rtrim(documents, " \t\r\n"), "\n", "\r")
-    return pc.binary_join(pa.ListArray.from_arrays([0, len(lines)], lines), "\n")[0].as_buffer()
+    return _text(pc.binary_join_element_wise(lines, "", "\n"))
 
 
 #: A pattern of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket.

@@ -32,6 +32,7 @@ from osdi_frames.tables.document_forms import Form, form_by_types, probes
 
 _EVERY = (1 << POSITIONS) - 1  # the position of all elements of a document
 _GROUP = 16 << 20  # bytes of documents that are read together
+_FEW = 16  # chunks that are not worth a copy
 
 
 @dataclass(slots=True)
@@ -87,9 +88,9 @@ def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
 
 def _joined(chunks: list[Chunk], before: int) -> pa.Table:
     names = pa.array([chunk.name for chunk in chunks], pa.string())
-    documents = one(
-        pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
-    )  # a small file is a chunk
+    documents = pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
+    if len(chunks) > _FEW:  # a small file is a chunk
+        documents = documents.combine_chunks()
     files = names.take(np.repeat(np.arange(len(chunks)), [len(chunk.documents) for chunk in chunks]))
     numbers = before + np.arange(len(files))
     return pa.table(
@@ -177,7 +178,9 @@ class _Group:
 
         Those that queries may not read are left out.
         """
-        texts = cast(one(self.group["document"]), pa.string())
+        texts = pa.chunked_array(
+            [cast(chunk, pa.string()) for chunk in self.group["document"].chunks], pa.string()
+        )
         lax = pc.fill_null(pc.match_substring_regex(texts, database.LAX), True)
         self.unparsable.update(self.group["number"].filter(lax).to_pylist())
         at = self.group.schema.get_field_index("document")
