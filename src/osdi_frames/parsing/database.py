@@ -200,11 +200,6 @@ class Lines:
         self.size = 0
 
 
-def text_of(documents: pa.ChunkedArray) -> bytes:
-    """Return the text of documents, one after the other."""
-    return b"".join(_text(chunk).to_pybytes() for chunk in documents.chunks)
-
-
 def _text(documents: pa.StringArray) -> pa.Buffer:
     _, offsets, data = documents.buffers()
     if not data:
@@ -217,15 +212,21 @@ def _text(documents: pa.StringArray) -> pa.Buffer:
 _ESCAPE = re.compile(rb"\\u00(?:3[aA]|5[fF]|6[1-9a-fA-F]|7[0-9aA])")
 
 
-def possible_keys(text: bytes, keys: Iterable[str]) -> list[str]:
+def possible_keys(documents: pa.ChunkedArray, keys: Iterable[str]) -> list[str]:
     """Return which of some keys JSON may have: all, where letters are escaped.
 
-    >>> possible_keys(b'{"osdi:signature": {}}', ["osdi:signature", "osdi:donation"])
+    >>> possible_keys(pa.chunked_array([['{"osdi:signature": {}}']]), ["osdi:signature", "osdi:donation"])
     ['osdi:signature']
     """
-    keys = list(keys)
-    found = [key for key in keys if f'"{key}"'.encode() in text]
-    return keys if len(found) < len(keys) and _ESCAPE.search(text) else found
+    keys = left = list(keys)
+    for chunk in documents.chunks if keys else ():
+        text = _text(chunk).to_pybytes()
+        left = [key for key in left if f'"{key}"'.encode() not in text]
+        if not left:
+            break
+        if _ESCAPE.search(text):
+            return keys
+    return [key for key in keys if key not in left]
 
 
 def _lines(documents: pa.StringArray) -> pa.Buffer:

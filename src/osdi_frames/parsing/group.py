@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.parsing import database
-from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, one, only, rows, valid
+from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, only, rows, valid
 from osdi_frames.parsing.database import Engine, engine, refused
 from osdi_frames.parsing.documents import Element, elements, is_wrapper
 from osdi_frames.parsing.mend import has_shape, mend
@@ -266,9 +266,8 @@ class _Group:
             if form.kind == "page":
                 self.unparsable.update(self._nesting(form, chosen))
             if form.kind == "delivery":
-                text = database.text_of(chosen["document"])
-                self.unparsable.update(self._spelled_otherwise(form, chosen, text))
-                occurring = [found for found in (_occurring(one, text) for one in held) if found.types]
+                self.unparsable.update(self._spelled_otherwise(form, chosen))
+                occurring = [found for found in (_occurring(one, chosen) for one in held) if found.types]
                 # The keys of an envelope without elements are listed, too.
                 held = occurring or (held if self.plan.inspects else [])
             if not held and form.kind == "delivery":
@@ -285,12 +284,12 @@ class _Group:
         for keys, numbers, _ in self._asked(database.entry_keys_query(form), deliveries):
             yield from () if is_wrapper(keys) else numbers
 
-    def _spelled_otherwise(self, form: Form, deliveries: pa.Table, text: bytes) -> Iterator[int]:
+    def _spelled_otherwise(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
         """Yield the deliveries that have a type under another key than queries read."""
         types = self.plan.selects
         keys = {key for element in types for key in element.type_keys(self.plan.prefixes)[1:]}
         keys -= {str(element.type_key) for element in types}
-        if database.possible_keys(text, keys):
+        if database.possible_keys(deliveries["document"], keys):
             for found, numbers, _ in self._asked(database.entry_keys_query(form), deliveries):
                 yield from numbers if keys.intersection(found) else ()
 
@@ -431,10 +430,11 @@ def _with_unusual_numbers(documents: pa.Table) -> pa.Table:
     )
 
 
-def _occurring(form: Form, text: bytes) -> Form:
+def _occurring(form: Form, deliveries: pa.Table) -> Form:
     """Return a form of deliveries without the types that these cannot have: each costs a query something."""
     types = {str(element.type_key): element for element in form.types}
-    return replace(form, types=tuple(types[key] for key in database.possible_keys(text, types)))
+    occurring = database.possible_keys(deliveries["document"], types)
+    return replace(form, types=tuple(types[key] for key in occurring))
 
 
 def _place(document: Mapping[str, Any], line: int = 0) -> Place:

@@ -64,7 +64,7 @@ def candidates(
     file.buffer = file.buffer.removeprefix(_BOM)
     while file.buffer or not file.ended:
         if found := _last_end(file) if file.border is _LINE_END else _ends(file):
-            block, file.buffer = file.buffer[: found[-1]], file.buffer[found[-1] :]
+            block, file.buffer = memoryview(file.buffer)[: found[-1]], file.buffer[found[-1] :]
             if chunk := _cut(file, block, found):
                 yield chunk
         elif len(file.buffer) > limits.document_bytes:
@@ -188,7 +188,7 @@ def _ends(file: _File) -> list[int]:
     return ends
 
 
-def _cut(file: _File, block: bytes, found: list[int]) -> Chunk | None:
+def _cut(file: _File, block: memoryview, found: list[int]) -> Chunk | None:
     """Cut documents without copying them.
 
     Blank ones and those that are too large are left out.
