@@ -103,7 +103,7 @@ _BY_SOURCE = f"""{_KEPT}
 """
 
 
-def _read(query: str, delivery: str, path: str) -> pa.Table:
+def _query(query: str, delivery: str, path: str) -> duckdb.DuckDBPyRelation:
     """Run a query over `documents`: the deliveries of a file, a line each, in envelopes or bare."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
@@ -115,12 +115,21 @@ def _read(query: str, delivery: str, path: str) -> pa.Table:
     records = "true" if enveloped else "false"
     documents = f"read_json('{path}', format='newline_delimited', records={records}, columns={columns})"
     connection.execute(f"CREATE VIEW documents AS SELECT * FROM {documents}")
-    return connection.sql(query).to_arrow_table()
+    return connection.sql(query)
+
+
+def _read(query: str, delivery: str, path: str) -> pa.Table:
+    return _query(query, delivery, path).to_arrow_table()
 
 
 def scan(path: str) -> pa.Table:
     """Read every column of every signature: D, the measure of the other lines."""
     return _read(_SCAN, _ALL, path)
+
+
+def streamed(path: str) -> dict[str, int]:
+    """Read the same, a batch at a time, and keep none."""
+    return {"rows": sum(batch.num_rows for batch in _query(_SCAN, _ALL, path).to_arrow_reader())}
 
 
 def by_source(path: str) -> pa.Table:
