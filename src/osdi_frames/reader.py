@@ -218,9 +218,9 @@ class Reader:
         if self.store is None:
             found = cut(self.source, policy.handle, count=count, size=size, surveyed=surveyed)
         else:
-            for _ in self._groups(self.resolution({}).plan, Observer(policy)):
+            for _ in self._groups(self.resolution({}).plan, Observer(None)):
                 pass  # what the store lacks is parsed here
-            segments = self._store(self.store).cut(parts_of(self.source, lambda _: None))
+            segments = self._store(self.store).cut(parts_of(self.source, policy.handle))
             found = together(segments, count=count, size=size)
         policy.close()
         return [replace(self, source=part) for part in found]

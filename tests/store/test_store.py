@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import stat
 import sys
 import warnings
@@ -213,6 +215,11 @@ def test_a_store_is_a_folder_of_this_machine(archive: Path) -> None:
         comments(archive, "s3://bucket/store")  # type: ignore[arg-type]
 
 
+def test_a_store_without_a_name_is_refused(archive: Path) -> None:
+    with pytest.raises(InvalidArgument, match="store is empty"):
+        comments(archive, "")  # type: ignore[arg-type]
+
+
 def test_nothing_is_written_into_a_folder_that_holds_something_else(archive: Path, kept: Path) -> None:
     kept.mkdir()
     (kept / "thesis.odt").write_text("the only copy")
@@ -234,7 +241,7 @@ def test_parsed_objects_have_no_store(kept: Path) -> None:
 def test_a_store_of_another_version_is_made_anew(options: dict[str, Any], archive: Path, kept: Path) -> None:
     comments(archive, kept)
     with pytest.warns(
-        SourceWarning, match="another version of osdi-frames, or with another prefix or limits"
+        SourceWarning, match="another version of osdi-frames, or another prefix or limits, has made"
     ):
         assert comments(archive, kept, **options) == comments(archive, None)
     with warnings.catch_warnings():
@@ -251,18 +258,57 @@ def damages() -> Iterator[tuple[str, Callable[[Path], object]]]:
     yield "missing", Path.unlink
     yield "cut off", lambda path: path.write_bytes(path.read_bytes()[:-9])
     yield "empty", lambda path: path.write_bytes(b"")
-    yield "zeros", lambda path: path.write_bytes(b"\0" * path.stat().st_size)
 
 
+@pytest.mark.parametrize("file", ["*-signatures.parquet", "segment.json.zst"])
 @pytest.mark.parametrize(("name", "damage"), [*damages()])
-def test_a_damaged_file_is_an_error_that_names_the_folder(
-    name: str, damage: Callable[[Path], object], archive: Path, kept: Path
+def test_what_is_damaged_is_made_anew(
+    name: str, damage: Callable[[Path], object], file: str, archive: Path, kept: Path
 ) -> None:
+    expected = comments(archive, kept)
+    (path,) = kept.glob(f"*/{file}")
+    damage(path)
+    with pytest.warns(SourceWarning, match=r"kept holds what .*, or is damaged: it is made anew"):
+        assert comments(archive, kept) == expected
+    with warnings.catch_warnings(action="error"):
+        assert not opened(archive, lambda: comments(archive, kept))
+
+
+def test_a_file_of_other_bytes_is_an_error_that_names_the_folder(archive: Path, kept: Path) -> None:
     comments(archive, kept)
     (path,) = kept.glob("*/*-signatures.parquet")
-    damage(path)
+    path.write_bytes(b"\0" * path.stat().st_size)
     with pytest.raises(StoreDamaged, match="remove the folder, the next reading makes it anew"):
         comments(archive, kept)
+
+
+def test_a_copy_without_hidden_files_is_a_store(archive: Path, kept: Path, tmp_path: Path) -> None:
+    expected = comments(archive, kept)
+    copied = shutil.copytree(kept, tmp_path / "copied", ignore=shutil.ignore_patterns(".*"))
+    assert not opened(archive, lambda: comments(archive, copied))
+    assert comments(archive, copied) == expected
+
+
+def test_a_store_that_cannot_be_written_serves_what_it_holds(
+    archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments(archive, kept)
+    (archive / "e.ndjson").write_bytes(signed("e1"))
+    before = segments(kept)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
+    with pytest.warns(SourceWarning, match="cannot be written: what it lacks is parsed by each reading"):
+        assert opened(archive, lambda: comments(archive, kept)) == {"e.ndjson"}
+    assert segments(kept) == before
+
+
+def test_parts_of_a_store_warn_as_those_of_files_do(archive: Path, kept: Path) -> None:
+    (archive / "e.ndjson").write_bytes(signed("e1") + b"[{")
+    for options in ({}, {"store": kept}):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            for part in of.open(archive, on_error="skip", **options).partitions():
+                part.signatures(dedupe=False)
+        assert len(found) == 1
 
 
 # --- every command -------------------------------------------------------------------------------------

@@ -46,14 +46,15 @@ class Segment:
     problems: tuple[Problem, ...]
     """Those of files; what is wrong in documents is found by each reading."""
     groups: tuple[Mapping[str, Any], ...]
-    """What a group holds in addition to rows: how many clean documents, in which files, with which undeclared keys."""
+    """What a group holds: tables with the bytes of their files, how many clean documents, in which files, with which
+    undeclared keys."""
 
     version: str
     """Of what parsed them; see `Store.version`."""
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Return the segment in a folder; None where none is there, or one of another form."""
+        """Return the segment in a folder; None where none is there, or one of another form or damaged."""
         try:
             found = json.loads(zstd.decompress((folder / _ABOUT).read_bytes()))
             stamps = [Stamp(*[*stamp, _status(status), digest]) for *stamp, status, digest in found["stamps"]]
@@ -61,9 +62,20 @@ class Segment:
                 Problem(Place(*place), ProblemKind(kind), *rest) for place, kind, *rest in found["problems"]
             ]
             groups, documents = tuple(found["groups"]), found["documents"]
-            return cls(folder, tuple(stamps), documents, tuple(problems), groups, found["version"])
-        except (OSError, ValueError, LookupError, TypeError, zstd.ZstdError):
+            segment = cls(folder, tuple(stamps), documents, tuple(problems), groups, found["version"])
+            is_whole = segment.is_whole
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, zstd.ZstdError):
             return None
+        return segment if is_whole else None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its files are there, in full."""
+        return all(
+            _path(self.folder, group, name).stat().st_size == size
+            for group in self.groups
+            for name, size in group["tables"].items()
+        )
 
     @property
     def bytes(self) -> int:
@@ -105,7 +117,7 @@ class Segment:
         about = self.groups[number]
         try:
             rows = [*self._rows(about, plan, whole)]
-            others = self._table(f"{about['first']}-{_OTHERS}") if _OTHERS in about["tables"] else None
+            others = self._table(about, _OTHERS) if _OTHERS in about["tables"] else None
         except (OSError, pa.ArrowException) as error:
             # The messages of Arrow quote whole paths.
             why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "no Parquet"
@@ -127,7 +139,7 @@ class Segment:
                     name for name in _columns(select) if name not in {key.name for key in _keys(select)}
                 ]
                 wanted += sorted(keys.difference(wanted)) if select is selects[0] else []
-                rows = self._table(f"{about['first']}-{select.table.name}", wanted)
+                rows = self._table(about, select.table.name, wanted)
                 if select is selects[0]:
                     elements = rows
                 for key in _keys(select):
@@ -135,8 +147,8 @@ class Segment:
                     rows = rows.append_column(key.name, elements[key.name].take(at))
                 yield select, _projected(rows, select, of_whole[select.table])
 
-    def _table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        path = self.folder / f"{name}.parquet"
+    def _table(self, group: Mapping[str, Any], name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        path = _path(self.folder, group, name)
         return pq.read_table(path, columns=columns, partitioning=None, page_checksum_verification=True)
 
 
@@ -178,15 +190,15 @@ class Draft:
             for select, rows in clean.rows
         }
         tables |= {_OTHERS: others} if len(others) else {}
+        about = {"first": number, "tables": dict.fromkeys(tables, 0)}
         for name, rows in tables.items():
-            with create_file(self.folder / f"{number}-{name}.parquet") as file:
+            with create_file(_path(self.folder, about, name)) as file:
                 pq.write_table(rows, file, **_PARQUET)
                 file.flush()
                 flush(file.fileno())
-        self.groups[number] = {
-            "first": number,
+                about["tables"][name] = file.tell()
+        self.groups[number] = about | {
             "clean": clean.documents,
-            "tables": [*tables],
             "files": sorted(clean.files),
             "keys": [_written(key) for key in clean.keys],
         }
@@ -223,11 +235,20 @@ def parsed(group: pa.Table, plan: Plan, before: int) -> GroupResult:
     return _numbered(read_group(plan, group), before)
 
 
+def holds_segment(folder: Path) -> bool:
+    """Whether a folder holds a segment, of whatever version."""
+    return (folder / _ABOUT).is_file()
+
+
 def remove_folder(folder: Path) -> None:
     """Remove a segment, or a draft of one; from the first step on it is none."""
     (folder / _ABOUT).unlink(missing_ok=True)
     shutil.rmtree(folder)
     sync(folder.parent)
+
+
+def _path(folder: Path, group: Mapping[str, Any], name: str) -> Path:
+    return folder / f"{group['first']}-{name}.parquet"
 
 
 def _keys(select: Select) -> list[Column]:

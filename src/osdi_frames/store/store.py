@@ -30,7 +30,7 @@ from osdi_frames.sources.files import is_address, local_path
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
-from osdi_frames.store.segments import Draft, Segment, parsed, remove_folder
+from osdi_frames.store.segments import Draft, Segment, holds_segment, parsed, remove_folder
 from osdi_frames.store.stamps import end_of, ranges
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
@@ -64,6 +64,8 @@ class Store:
             The folder holds something else.
         """
         name = os.fspath(folder)
+        if not name:
+            raise InvalidArgument("store is empty: it is a folder")
         if is_address(name):
             why = "object stores have no locks, and rename nothing in one step"
             raise InvalidArgument(f"{located(name)}: a store is a folder of this machine: {why}")
@@ -73,8 +75,7 @@ class Store:
                 raise InvalidArgument(
                     f"{located(name)}: a store is neither inside of an archive nor around it"
                 )
-        is_store = path.is_dir() and ((path / _WRITING).exists() or not any(path.iterdir()))
-        if path.exists() and not is_store:
+        if path.exists() and not _is_store(path):
             raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
         make_folder(path)
         return cls(folder=path, whole=whole, limits=limits)
@@ -108,6 +109,10 @@ class Store:
         """
         with contextlib.ExitStack() as locks:
             is_open = locks.enter_context(_locked(self.folder / _READING, shared=True))
+            if writes and not os.access(self.folder, os.W_OK):
+                what = "cannot be written: what it lacks is parsed by each reading"
+                warn_caller(f"the store {located(self.folder)} {what}", SourceWarning)
+                writes = False
             writes = writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
             reading = _Reading(self, plan, observer, writes, cores or cores_of_process())
             with bar("reading", progress, unit="B") as done:
@@ -127,8 +132,8 @@ class Store:
         folders = [path for path in self.folder.iterdir() if path.name[0] != "."]
         found = [segment for segment in map(Segment.load, folders) if segment and not self._is_other(segment)]
         if len(found) < len(folders):
-            what = "was made by another version of osdi-frames, or with another prefix or limits"
-            warn_caller(f"the store {located(self.folder)} {what}: it is made anew", SourceWarning)
+            what = "another version of osdi-frames, or another prefix or limits, has made, or is damaged"
+            warn_caller(f"the store {located(self.folder)} holds what {what}: it is made anew", SourceWarning)
         return found
 
     def _is_other(self, segment: Segment) -> bool:
@@ -154,10 +159,21 @@ def _remove(folder: Path, is_superfluous: Callable[[Segment], bool], *, wait: bo
                 remove_folder(path)
 
 
+def _is_store(path: Path) -> bool:
+    """Whether a folder is a store, or can be one; a copy may be without the files that are locked."""
+    shown = [item for item in path.iterdir() if item.name[0] != "."] if path.is_dir() else []
+    return path.is_dir() and ((path / _WRITING).exists() or all(map(holds_segment, shown)))
+
+
 @contextlib.contextmanager
 def _locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator[bool]:
     """Lock a file, and return whether that was possible."""
-    descriptor = wait_for_lock(path) if wait else try_lock(path, shared=shared)
+    descriptor = None
+    if wait:
+        descriptor = wait_for_lock(path)
+    else:
+        with contextlib.suppress(OSError):  # where nothing can be written
+            descriptor = try_lock(path, shared=shared)
     try:
         yield descriptor is not None
     finally:
