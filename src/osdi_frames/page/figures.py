@@ -10,19 +10,23 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 from matplotlib import style
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+
+from osdi_frames.plots.axes import POINTS
 
 WIDE: Final = 8.6  # inches
 NARROW: Final = 4.4  # on a phone
 _DPI: Final = 120  # of what is drawn as a picture within the figure
+_PAD: Final = 0.05  # inches: the reader's font may reach further than this machine's
 
 _INK: Final = "#010203"  # no plot's own colour; the text colour takes its place
 _STYLE: Final = {
     "svg.fonttype": "none",  # text stays text, which the reader's fonts draw
     "svg.hashsalt": "osdi-frames",
     "font.sans-serif": ["DejaVu Sans"],
-    "savefig.bbox": "tight",  # all that was drawn, and no empty lines above and below where a map needs less height
-    "savefig.pad_inches": 0.05,  # the reader's font may reach lower than this machine's
+    **dict.fromkeys(("figure.constrained_layout.w_pad", "figure.constrained_layout.h_pad"), _PAD),
     **dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color"), _INK
     ),
@@ -59,17 +63,32 @@ def _address(draw: Callable[..., object], *, width: float, height: float) -> str
     """Return a drawing as a data: address."""
     buffer = io.StringIO()
     with style.context(["default", _STYLE]):
-        figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
+        figure = Figure(figsize=(width, height), dpi=POINTS, layout="constrained")
+        FigureCanvasSVG(figure)  # measures texts
         axes = figure.add_subplot()
         draw(ax=axes)
         axes.set_title("", loc="left")  # the page has a heading
-        axes.xaxis.label.set_wrap(width < WIDE)
-        figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.label.set_wrap(True)
+        part = _lay_out(figure)
+        figure.savefig(buffer, format="svg", dpi=_DPI, bbox_inches=part, metadata=_NO_METADATA)
     _, begin, rest = buffer.getvalue().partition("<svg")
     head, end, body = rest.partition(">")
     text = _TAG.sub(_short, f"{begin}{head}{end}{_IMAGE_STYLE}{body}").replace(_INK, "currentColor")
     text = re.sub(r">\s+<", "><", text)
     return f"data:image/svg+xml,{quote(text, safe=_SAFE)}"
+
+
+def _lay_out(figure: Figure) -> Bbox | None:
+    """Place the axes; saving would draw the figure for that.
+
+    Returns the part of the figure that a map needs, as it has a height of its own.
+    """
+    if layout := figure.get_layout_engine():
+        layout.execute(figure)
+    figure.set_layout_engine(None)
+    [axes] = figure.axes
+    return None if axes.get_aspect() == "auto" else figure.get_tightbbox().padded(_PAD)
 
 
 def _short(tag: re.Match[str]) -> str:
