@@ -53,6 +53,7 @@ def draw(
     longest = max(len(each) for row in texts for each in row)
     has_room = longest <= letters and height / len(rows) >= size * _GAP and values.size <= _MOST
     style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, **PLAIN}
+    style["in_layout"] = False  # within the axes: measuring all of them would take long
     for row, column in np.argwhere(np.isfinite(values)) if has_room else ():
         ax.text(column, row, texts[row][column], **style)
     _mark(ax, rows, columns, letters=letters, lines=height / (size * _GAP * len(rows)))
