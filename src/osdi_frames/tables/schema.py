@@ -228,6 +228,9 @@ class ElementType:
     alternatives: tuple[str, ...] = ()  # other keys of its collection
     exclusions: tuple[ExclusionRule, ...] = ()  # why reports leave one out; the first that holds is given
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # all of it takes long
+
     def collections(self, prefixes: Sequence[str]) -> tuple[str, ...]:
         """Return each spelling of its collection's key.
 
@@ -277,6 +280,9 @@ class Table:
     entry: tuple[Column, ...] = ()  # of each entry, their paths relative to it
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
     block: str = "act"  # the block of the element that the entries belong to
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # all of it takes long
 
     @property
     def columns(self) -> tuple[Column, ...]:
