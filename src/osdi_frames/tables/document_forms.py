@@ -59,14 +59,18 @@ class Form:
     """Of a page, the key of the collection of each type."""
 
 
-def probes(prefixes: Sequence[str] = PREFIXES) -> list[Keys]:
+def probes(prefixes: Sequence[str] = PREFIXES) -> tuple[Keys, ...]:
     """Return the paths that decide a document's form."""
-    types = element_types()
+    return _probes(element_types(), tuple(prefixes))
+
+
+@cache
+def _probes(types: tuple[ElementType, ...], prefixes: tuple[str, ...]) -> tuple[Keys, ...]:
     inside: list[Keys] = [()]
     inside += [("_embedded", key) for element in types for key in element.collections(prefixes)]
     own = (key for element in types for key in element.keys)
     inside += [(key,) for key in dict.fromkeys((*own, *RESOURCE_KEYS, *COUNTS))]
-    return [*((key,) for key in TIMESTAMPS), *inside, *((BODY, *path) for path in inside)]
+    return (*((key,) for key in TIMESTAMPS), *inside, *((BODY, *path) for path in inside))
 
 
 def form_by_types(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
