@@ -94,12 +94,14 @@ class ReportRequest:
     @property
     def reported(self) -> list[Report | Analysis]:
         """The reports that are made."""
-        return [declared for declared in self._asked if declared not in self.unpublished]
+        unpublished = self.unpublished
+        return [declared for declared in self._asked if declared not in unpublished]
 
     @property
     def _asked(self) -> list[Report | Analysis]:
+        unfiltered = self.unfiltered
         wanted = (declared for declared in self.reports if declared.name != "goals" or self.goals)
-        return [declared for declared in wanted if declared.read_from not in self.unfiltered]
+        return [declared for declared in wanted if declared.read_from not in unfiltered]
 
     @property
     def unpublished(self) -> list[Analysis]:
