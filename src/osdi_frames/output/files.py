@@ -19,7 +19,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.parquet
 
 from osdi_frames import durable
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
@@ -231,7 +230,9 @@ def _write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], form: FileFo
 def _file(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
     """Open a file; yield a function that writes rows."""
     if form.format == "parquet":
-        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        from pyarrow.parquet import ParquetWriter  # takes its time, and reports that are printed need none
+
+        with ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer.write_table
     elif form.format == "xlsx":
         with _sheet(schema, path) as write:
