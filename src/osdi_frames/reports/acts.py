@@ -37,15 +37,15 @@ _NEEDS: Final[Mapping[str, Convert]] = {
 class Acts:
     """The acts that count, in order of time.
 
-    `rows` has the converted columns, numbered from 0, and `frame` the same rows as they came. Acts without a date
-    are last. `started` are the people whose first act in the archive is in the frame, excluded or not.
+    `rows` has the converted columns, numbered from 0, and `frame` the columns to group by as they came. Acts without
+    a date are last. `started` are the people whose first act in the archive is in the frame, excluded or not.
     """
 
     report: str
     rows: pd.DataFrame
     frame: pd.DataFrame
-    started: frozenset[Any]
-    notes: tuple[str, ...]
+    started: pd.Series
+    note: str
 
     @classmethod
     def of(
@@ -60,7 +60,8 @@ class Acts:
         include = exclusion.included(include)
         needs = ("person_id", "date", *needs)
         keys = [name for name, _ in named_keys(by, report=report)]
-        columns = {*needs, *keys, *contexts(keys), exclusion.COLUMN}
+        grouping = dict.fromkeys([*keys, *contexts(keys)])
+        columns = {*needs, *grouping, exclusion.COLUMN}
         frame = as_frame(actions, caller=report, example=READER, columns=columns).reset_index(drop=True)
         rows = take(
             frame,
@@ -69,20 +70,18 @@ class Acts:
             report=report,
             reader=f"{READER} reads them",
         )
-        started = frozenset[Any]()
-        if "number" in needs:
-            numbers = rows.groupby("person_id")["number"].min()
-            started = frozenset(numbers.index[(numbers == 1).fillna(False)])
-        kept, note = exclusion.counted_rows(frame, include, exclusion.ACT)
+        people = rows["person_id"]
+        started = people[rows["number"] == 1] if "number" in needs else people.head(0)
+        kept, note = exclusion.counted_rows(frame.filter([exclusion.COLUMN]), include, exclusion.ACT)
         order = rows["date"].loc[kept.index].sort_values(kind="stable").index
-        frame, rows = frame.loc[order], rows.loc[order]
-        return cls(
-            report,
-            rows.reset_index(drop=True),
-            frame.reset_index(drop=True),
-            started,
-            (note,) if note else (),
-        )
+        rows, frame = (some.loc[order].reset_index(drop=True) for some in (rows, frame.filter([*grouping])))
+        return cls(report, rows, frame, started, note)
+
+    @property
+    def notes(self) -> list[str]:
+        """Which acts are not counted, and whose person is not known."""
+        missing = int(self.rows["person_id"].isna().sum())
+        return [self.note, f"of unknown people: {counted(missing, 'act')}" if missing else ""]
 
     def first_of_each(self, action: str | None = None) -> pd.DataFrame:
         """Return each person's first act, or of a kind."""
@@ -93,12 +92,6 @@ class Acts:
         """Group some of the acts by what `by` names."""
         some = self.frame.loc[places]
         return group(some, by, nothing=NO_SOURCE, spelling=checked_spelling(spelling), report=self.report)
-
-    @property
-    def without_person(self) -> str:
-        """A note on the acts whose person is not known."""
-        missing = int(self.rows["person_id"].isna().sum())
-        return f"of unknown people: {counted(missing, 'act')}" if missing else ""
 
 
 def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -> str:

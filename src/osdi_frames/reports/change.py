@@ -243,7 +243,7 @@ def changes(
             counts[action].append(int(within["action"].eq(action).sum()))
     made = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
     made = _changed(made[made.any(axis=1)])
-    notes = [*acts.notes, acts.without_person, *periods.said(exclusion.ACT)]
+    notes = [*acts.notes, *periods.said(exclusion.ACT)]
     return periods.noted(noted(made, notes, periods.newer))
 
 

@@ -111,7 +111,7 @@ def funnel(
             *notes,
             f"{counted(early, 'person', 'people')} began less than {length} before the newest act",
         )
-    made = noted(made, [*acts.notes, acts.without_person], notes)
+    made = noted(made, acts.notes, notes)
     made.attrs["within"] = length
     return made
 
@@ -277,4 +277,4 @@ def attribution(
     began = (
         f"{counted(earlier, 'person', 'people')} acted before the first act in the frame" if earlier else ""
     )
-    return noted(made, [*acts.notes, acts.without_person, began], groups.notes)
+    return noted(made, [*acts.notes, began], groups.notes)

@@ -148,7 +148,10 @@ def time(column: pd.Series) -> pd.Series:
 
 def text(column: pd.Series) -> pd.Series:
     """Convert to texts."""
-    return column.astype("str")
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype("str")
+    codes, texts = coded(column)  # pandas would convert each row
+    return pd.Series(texts.array.take(codes, allow_fill=True), column.index)
 
 
 def maybe(column: pd.Series) -> pd.Series:

@@ -78,7 +78,7 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
     }
     made = pd.DataFrame(counts, pd.RangeIndex(len(periods.labels))).fillna(0).astype("int64")
     made.insert(2, "returning", made["people"] - made["new"])
-    return noted(made.set_axis(periods.labels), [*acts.notes, acts.without_person])
+    return noted(made.set_axis(periods.labels), acts.notes)
 
 
 def retention(
@@ -158,7 +158,7 @@ def retention(
         if others
         else ""
     )
-    return noted(made, [*acts.notes, acts.without_person, began])
+    return noted(made, [*acts.notes, began])
 
 
 def _ordinals(times: pd.DatetimeIndex, period: str) -> NDArray[np.int64]:
@@ -236,7 +236,7 @@ def repeats(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFra
     people = acts.rows["person_id"].value_counts().value_counts().sort_index().astype("int64")
     made = pd.DataFrame({"people": people, "share": people / max(people.sum(), 1)})
     made.index = pd.Index(made.index.astype("int64"), name="acts")
-    return noted(made, [*acts.notes, acts.without_person])
+    return noted(made, acts.notes)
 
 
 def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame:
@@ -277,7 +277,7 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
     >>> hosts(actions)["rsvps"].to_dict()
     {'ann': 2, '(none)': 1}
     """
-    acts = Acts.of(actions, "action", "subject_id", report="hosts", include=include)
+    acts = Acts.of(actions, "action", "subject_id", report="hosts", include=include, by="person_id")
     rows = acts.rows.assign(host=acts.frame["person_id"].astype("str").where(acts.rows["person_id"].notna()))
     hosted = rows[rows["action"] == "hosted"].dropna(subset=["host", "subject_id"])
     hosted = hosted[["host", "subject_id"]].drop_duplicates()
@@ -290,4 +290,4 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
     )
     made["rsvps_per_event"] = made["rsvps"] / made["events"].where(made["events"] > 0)
     made = made.sort_values("rsvps", ascending=False, kind="stable").rename_axis("person_id")
-    return noted(made, acts.notes)
+    return noted(made, [acts.note])
