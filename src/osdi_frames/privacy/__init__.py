@@ -92,6 +92,9 @@ def hide_addresses(texts: pa.Array) -> pa.Array:
         lengths = pc.fill_null(pc.list_value_length(texts), 0).to_numpy()
         offsets = pa.array([0, *lengths.cumsum()], pa.int32())
         return pa.ListArray.from_arrays(offsets, flat, mask=texts.is_null())
+    if pa.types.is_dictionary(texts.type):
+        hidden = hide_addresses(texts.dictionary)
+        return texts if hidden is texts.dictionary else hidden.take(texts.indices).dictionary_encode()
     found = pc.fill_null(pc.match_substring_regex(texts, _SIGNS), False)
     if not pc.any(found).as_py():
         return texts

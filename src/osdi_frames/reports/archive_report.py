@@ -241,9 +241,10 @@ def collect(
     parts: dict[str, list[pa.Table]] = {}
     empty = ((name, schema.empty_table()) for name, schema in schemas.items())
     for name, some in itertools.chain(empty, rows):
-        hidden = some if wanted.show_addresses or name == SNAPSHOTS else hide_in_rows(some, TABLES[name])
-        ids = _REPEATED.get(name, set())
-        parts.setdefault(name, []).append(hidden if name == SNAPSHOTS else _condensed(hidden, keys | ids))
+        if name != SNAPSHOTS:
+            some = _condensed(some, keys | _REPEATED.get(name, set()))
+            some = some if wanted.show_addresses else hide_in_rows(some, TABLES[name])
+        parts.setdefault(name, []).append(some)
     return {name: frame(pa.concat_tables(parts.pop(name))) for name in [*parts]}
 
 
