@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from osdi_frames.parsing.database import Engine, sql_text
 from osdi_frames.parsing.plan import ELEMENT
@@ -72,23 +73,37 @@ def actions(
         schema = table.schema(table.select(columns)).append(pa.field(PASSES, pa.bool_()))
         waiting = [some.select(schema.names).cast(schema) for some in rows[table.name].mapped]
         engine.put(f"all_{table.name}", pa.concat_tables([schema.empty_table(), *waiting]))
-    engine.put("no_actions", ACTIONS.schema().empty_table())
+    no_actions = ACTIONS.schema().empty_table().drop_columns(["number", "is_first", "is_new"])
+    engine.put("no_actions", no_actions)
     acts = " UNION ALL BY NAME ".join(_query(act, rank, tables) for rank, act in enumerate(ACTS))
     created = "people.created_date" if "created_date" in tables[PEOPLE] else "NULL::TIMESTAMPTZ"
     found = engine.ask(
-        f"""WITH acts AS (FROM no_actions SELECT * EXCLUDE (number, is_first, is_new) UNION ALL BY NAME {acts}),
-        counted AS (SELECT *, person_id IS NOT NULL AND date IS NOT NULL AND excluded IS NULL AS counts FROM acts),
-        numbered AS (SELECT *, CASE WHEN counts THEN
-            row_number() OVER (PARTITION BY person_id, counts ORDER BY {_ORDER}) END AS number FROM counted)
-        SELECT numbered.*, number = 1 AS is_first,
-            CASE WHEN number > 1 THEN FALSE WHEN number = 1 THEN {created} >= date - {_NEW} END AS is_new
-        FROM numbered LEFT JOIN all_people AS people USING (person_id) WHERE numbered.{PASSES} ORDER BY {_ORDER}"""
+        f"""WITH acts AS (FROM no_actions UNION ALL BY NAME {acts})
+        SELECT acts.*, {created} >= acts.date - {_NEW} AS of_new,
+            CASE WHEN acts.date IS NOT NULL AND acts.excluded IS NULL THEN person_id END AS counted
+        FROM acts LEFT JOIN all_people AS people USING (person_id) ORDER BY {_ORDER}"""
     )
+    found = _numbered(found).filter(found[PASSES])
     numbers = pa.array(np.arange(len(found)))
     shown = ACTIONS.schema(ACTIONS.select(names))
     made = found.select(shown.names).cast(shown).append_column(ELEMENT, numbers)
     dated = pa.table({"date": found["date"], ELEMENT: numbers})
     return without(made, filtering.failing(ACTIONS.element, dated))
+
+
+def _numbered(acts: pa.Table) -> pa.Table:
+    """Return acts in order with their numbers among those of the person that count."""
+    person = acts["counted"].combine_chunks()
+    codes = person.dictionary_encode().indices.fill_null(-1).to_numpy()
+    order = np.argsort(codes, kind="stable")  # takes an eighth of the time of a window in DuckDB
+    number = np.empty(len(codes), np.int64)
+    number[order] = np.arange(1, len(codes) + 1) - np.searchsorted(codes[order], codes[order])
+    numbers = pa.array(number, mask=codes < 0)
+    is_first = pc.equal(numbers, 1)
+    is_new = pc.if_else(is_first, acts["of_new"], False)
+    for name, values in (("number", numbers), ("is_first", is_first), ("is_new", is_new)):
+        acts = acts.append_column(name, values)
+    return acts
 
 
 def _query(act: Act, rank: int, tables: Mapping[Table, tuple[str, ...]]) -> str:
