@@ -148,8 +148,9 @@ class Segment:
                 yield select, _projected(rows, select, of_whole[select.table])
 
     def _table(self, group: Mapping[str, Any], name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        path = _path(self.folder, group, name)
-        return pq.read_table(path, columns=columns, partitioning=None, page_checksum_verification=True)
+        # Not `read_table`, which takes twice as long since it can also read data sets.
+        with pq.ParquetFile(_path(self.folder, group, name), page_checksum_verification=True) as file:
+            return file.read(columns, use_threads=False)  # groups are read in threads
 
 
 @dataclass(slots=True)
