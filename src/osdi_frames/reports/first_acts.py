@@ -8,7 +8,7 @@ import pandas as pd
 
 from osdi_frames.frames import as_frame
 from osdi_frames.reports.acts import READER
-from osdi_frames.reports.measures import IS_NEW, converted, maybe, refuse_lacking, utc
+from osdi_frames.reports.measures import IS_NEW, converted, maybe, refuse_lacking, text, utc
 from osdi_frames.tables.actions import ACTS
 
 #: The acts that are the rows of a table, by its name.
@@ -39,12 +39,13 @@ def marked(
     refuse_lacking(actions, NEEDS, name="actions", report=report)
     refuse_lacking(frame, joined_by(table), name=table, report=report)
     is_first = maybe(actions["is_first"]).fillna(False) & actions["action"].eq(act.action).fillna(False)
-    first = actions[is_first.astype("bool")]
+    first = actions.loc[is_first.astype("bool"), ["person_id", "date", "subject_id", IS_NEW]]
     found = first.drop_duplicates("person_id").set_index("person_id").reindex(frame["person_id"])
     found, rows = found.reset_index(drop=True), frame.reset_index(drop=True)
-    date, subject = converted(found["date"], utc, report=report), found["subject_id"].astype("str")
-    is_first = date.eq(converted(rows["created_date"], utc, report=report))
-    is_first &= subject.fillna("").eq(rows[act.subject].astype("str").fillna(""))
+    is_first = converted(found["date"], utc, report=report).eq(
+        converted(rows["created_date"], utc, report=report)
+    )
+    is_first &= text(found["subject_id"]).fillna("").eq(text(rows[act.subject]).fillna(""))
     is_new = maybe(found[IS_NEW]).where(is_first, other=False)
     unknown = int(rows["person_id"][is_new.isna()].nunique())
     who, said = f"people with {table}", ""

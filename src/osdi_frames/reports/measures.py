@@ -289,8 +289,8 @@ def _new(rows: Grouped, before: Made) -> pd.Series:
     index, is_new = before["people"].index, rows.obj[IS_NEW]
     if len(is_new) and is_new.isna().all():
         return pd.Series(pd.NA, index)
-    people: pd.Series = rows.obj["person_id"].where(is_new.fillna(False))
-    return people.groupby(rows.obj["group"]).nunique().reindex(index, fill_value=0)
+    people: pd.Series = rows.obj[is_new.fillna(False)].groupby("group")["person_id"].nunique()
+    return people.reindex(index, fill_value=0)
 
 
 def _limited(rows: Grouped, _: Made) -> pd.Series:

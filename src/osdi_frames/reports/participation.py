@@ -143,8 +143,8 @@ def retention(
     made = pd.DataFrame({"people": people.astype("int64")}, cohorts.labels)
     if ours["date"].notna().any():
         cohort_of = pd.Series(cohorts.number.array, ours["person_id"])
-        active = acts.rows[acts.rows["date"].notna()].assign(cohort=acts.rows["person_id"].map(cohort_of))
-        active = active.dropna(subset="cohort")
+        active = acts.rows[acts.rows["date"].notna()]
+        active = active.assign(cohort=cohort_of.reindex(active["person_id"]).array).dropna(subset="cohort")
         row = active["cohort"].to_numpy("int64")
         later = _ordinals(pd.DatetimeIndex(active["date"]), period) - starts[row]
         ended = _ordinals(pd.DatetimeIndex([end]), period)[0] - 1
