@@ -158,28 +158,20 @@ def lacking(
 
     `persons` are parts of the acts' persons, and of what was seen of people, whose `rules` are given.
     """
-    newest = ", ".join(
-        f"arg_max({ELEMENT}, ({ORDER})) FILTER ({rules.carries(block)}) AS {block}" for block in FILLED
-    )
-    bits, found = len(acts.rules.blocks), []
+    found: dict[str, list[pa.Table]] = {}
     for some, seen in persons:
         engine.put("acts", some)
         engine.put("seen", seen)
-        found.append(
-            engine.ask(
-                f"""SELECT kept, acts.carried >> {bits} AS carried, {", ".join(FILLED)} FROM acts JOIN (
-                SELECT high AS person_high, low AS person_low, {newest} FROM seen GROUP BY high, low)
-                USING (person_high, person_low)"""
-            )
-        )
-    if not found:
-        return {}
-    every, donors = pa.concat_tables(found).sort_by("kept"), {}
-    for block in FILLED:
-        lacks = every["carried"].to_numpy() & (1 << BLOCKS.index(block)) == 0
-        some = every.filter(pa.array(lacks & np.asarray(every[block].is_valid())))
-        donors[block] = some["kept"].to_numpy(), some[block].to_numpy()
-    return donors
+        for block in FILLED:  # some blocks few acts lack, others few people have
+            bit = 1 << len(acts.rules.blocks) + BLOCKS.index(block)
+            query = f"""WITH lacking AS MATERIALIZED (
+                SELECT kept, person_high AS high, person_low AS low FROM acts WHERE carried & {bit} = 0)
+                SELECT kept, source FROM lacking JOIN (
+                SELECT high, low, arg_max({ELEMENT}, ({ORDER})) AS source FROM seen SEMI JOIN lacking USING (high, low)
+                WHERE {rules.carries(block)} GROUP BY high, low) USING (high, low)"""
+            found.setdefault(block, []).append(engine.ask(query))
+    every = {block: pa.concat_tables(tables).sort_by("kept") for block, tables in found.items()}
+    return {block: (some["kept"].to_numpy(), some["source"].to_numpy()) for block, some in every.items()}
 
 
 def of_persons(acts: pa.Table, part: int, parts: int) -> pa.Table:
