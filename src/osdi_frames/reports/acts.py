@@ -79,7 +79,7 @@ class Acts:
 
     @property
     def notes(self) -> list[str]:
-        """Which acts are not counted, and whose person is not known."""
+        """Which acts are not counted, and whose person is unknown."""
         missing = int(self.rows["person_id"].isna().sum())
         return [self.note, f"of unknown people: {counted(missing, 'act')}" if missing else ""]
 

@@ -111,7 +111,7 @@ class SpilledTables:
 
 
 def _mapped(tables: Iterable[pa.Table]) -> list[pa.Table]:
-    """Return tables in the memory that a file is mapped to, which is gone when they are."""
+    """Return tables mapped from a file, which goes with them."""
     starts = []
     with tempfile.TemporaryFile(prefix="osdi-frames-") as file:
         for table in tables:
