@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.collector import without_collector
 from osdi_frames.errors import InvalidColumn
 
 _TEXT = pd.StringDtype(na_value=float("nan"))
@@ -40,8 +39,7 @@ def frame(table: pa.Table) -> pd.DataFrame:
     for number, field in enumerate(table.schema):
         if pa.types.is_list(field.type) or pa.types.is_large_list(field.type):
             # Lists, not arrays: they compare, and to_parquet and explode take them as they are.
-            with without_collector():
-                lists[field.name] = [entries for chunk in table[number].chunks for entries in _lists(chunk)]
+            lists[field.name] = [entries for chunk in table[number].chunks for entries in _lists(chunk)]
             flat = flat.set_column(number, field.name, pa.nulls(len(table)))
     result: pd.DataFrame = flat.to_pandas(types_mapper=_dtype)
     for name, values in lists.items():

@@ -512,7 +512,7 @@ def read_damaged_store() -> None:
     Path("archive.json").write_text(json.dumps(EVENT))
     of.read_events("archive.json", store=LONG)
     for path in Path(LONG).glob("*/*.parquet"):
-        path.write_text(LONG)
+        path.write_bytes(b"\0" * path.stat().st_size)
     of.read_events("archive.json", store=LONG)
 
 
