@@ -42,7 +42,7 @@ one_worker_answer = two_workers_answer
 
 
 @contextmanager
-def _cluster(workers: int) -> Iterator[None]:
+def _cluster(workers: int, _path: str) -> Iterator[None]:
     """Run a cluster, all of whose workers have read something, and so have imported what they need."""
     options = {"threads_per_worker": 1, "memory_limit": MEMORY, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
