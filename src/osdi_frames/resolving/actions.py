@@ -71,7 +71,7 @@ def actions(
     tables = made_of(names)
     for table, columns in tables.items():
         schema = table.schema(table.select(columns)).append(pa.field(PASSES, pa.bool_()))
-        waiting = [some.select(schema.names).cast(schema) for some in rows[table.name]]
+        waiting = [some.select(schema.names).cast(schema) for some in rows[table.name].mapped]
         engine.put(f"all_{table.name}", pa.concat_tables([schema.empty_table(), *waiting]))
     no_actions = ACTIONS.schema().empty_table().drop_columns(["number", "is_first", "is_new"])
     engine.put("no_actions", no_actions)

@@ -125,7 +125,7 @@ class Collected:
             seen = [some["person_low"] for versions in acts for some in versions.seen]
             again = _again([*seen, *(some["low"] for some in persons.seen)])
         for source, versions in zip(resolution.late_sources, acts, strict=True):
-            for rows, seen in zip(versions.main, versions.seen, strict=True):
+            for rows, seen in zip(versions.main.mapped, filter(len, versions.seen), strict=True):
                 chosen = rows if again is None else rows.filter(pc.is_in(seen["person_low"], again))
                 if len(chosen):
                     persons.see(resolution.persons_in(source, chosen, chosen), engine)
