@@ -11,7 +11,6 @@ import pytest
 
 from osdi_frames.parsing.parse import Observer
 from osdi_frames.reader import Reader
-from osdi_frames.sources.source import FilePartition
 
 __name__ = "osdi_frames.stored"  # warnings point at the first caller outside of the package
 
@@ -29,7 +28,8 @@ def both_ways(
 
     @functools.wraps(rows)
     def stored(reader: Reader, *arguments: Any) -> Any:
-        if not reader.paths or isinstance(reader.source, FilePartition) or reader.store is not None:
+        parts = reader.source if isinstance(reader.source, list | tuple) else [reader.source]
+        if len(reader.paths) < len(parts) or reader.store is not None:  # parsed objects, open files, partitions
             return rows(reader, *arguments)
         kept = replace(reader, store=tmp_path_factory.mktemp("store"))
         with warnings.catch_warnings(action="ignore"):

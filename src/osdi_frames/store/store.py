@@ -70,7 +70,7 @@ class Store:
             why = "object stores have no locks, and rename nothing in one step"
             raise InvalidArgument(f"{located(name)}: a store is a folder of this machine: {why}")
         path = Path(os.path.realpath(local_path(name)))
-        for source in (os.path.realpath(local_path(source)) for source in paths if not is_address(source)):
+        for source in _real(paths):
             if path == Path(source) or path in Path(source).parents or Path(source) in path.parents:
                 raise InvalidArgument(
                     f"{located(name)}: a store is neither inside of an archive nor around it"
@@ -157,6 +157,14 @@ def _remove(folder: Path, is_superfluous: Callable[[Segment], bool], *, wait: bo
         for path in folder.iterdir() if is_alone and is_unread else ():
             if path.is_dir() and ((segment := Segment.load(path)) is None or is_superfluous(segment)):
                 remove_folder(path)
+
+
+def _real(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths of local files without links; no file has a name that cannot be encoded."""
+    for path in paths:
+        if not is_address(path):
+            with contextlib.suppress(ValueError):
+                yield os.path.realpath(local_path(path))
 
 
 def _is_store(path: Path) -> bool:
