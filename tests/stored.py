@@ -29,7 +29,9 @@ def both_ways(
     @functools.wraps(rows)
     def stored(reader: Reader, *arguments: Any) -> Any:
         parts = reader.source if isinstance(reader.source, list | tuple) else [reader.source]
-        if len(reader.paths) < len(parts) or reader.store is not None:  # parsed objects, open files, partitions
+        if (
+            len(reader.paths) < len(parts) or reader.store is not None
+        ):  # parsed objects, open files, partitions
             return rows(reader, *arguments)
         kept = replace(reader, store=tmp_path_factory.mktemp("store"))
         with warnings.catch_warnings(action="ignore"):
