@@ -230,6 +230,13 @@ def test_nothing_is_written_into_a_folder_that_holds_something_else(archive: Pat
         comments(archive, kept / "thesis.odt")
 
 
+def test_a_folder_with_a_hidden_one_is_left_alone(archive: Path, kept: Path) -> None:
+    (kept / ".git").mkdir(parents=True)
+    with pytest.raises(DestinationExists, match="holds something else"):
+        comments(archive, kept)
+    assert [path.name for path in kept.iterdir()] == [".git"]
+
+
 def test_parsed_objects_have_no_store(kept: Path) -> None:
     with pytest.raises(InvalidSource, match="a store keeps what was parsed of files"):
         of.open({"title": "March"}, store=kept).events()

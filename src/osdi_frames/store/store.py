@@ -169,8 +169,11 @@ def _real(paths: Iterable[str]) -> Iterator[str]:
 
 def _is_store(path: Path) -> bool:
     """Whether a folder is a store, or can be one; a copy may be without the files that are locked."""
-    shown = [item for item in path.iterdir() if item.name[0] != "."] if path.is_dir() else []
-    return path.is_dir() and ((path / _WRITING).exists() or all(map(holds_segment, shown)))
+    if not path.is_dir():
+        return False
+    # Not a hidden folder, as of git: what is no segment is removed.
+    found = (item for item in path.iterdir() if item.is_dir() or item.name[0] != ".")
+    return (path / _WRITING).exists() or all(map(holds_segment, found))
 
 
 @contextlib.contextmanager
