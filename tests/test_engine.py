@@ -18,7 +18,7 @@ import osdi_frames as of
 from osdi_frames.errors import BadDocument
 from osdi_frames.parsing import database as engines
 from osdi_frames.parsing import group
-from osdi_frames.resolving import versions
+from osdi_frames.resolving import actions, versions
 from tests.clocks import GUARD
 
 MANY = 3000
@@ -103,6 +103,18 @@ def test_what_large_archives_need_changes_no_row(module, setting, limit, monkeyp
     for name, frame in of.open(source).tables(["signatures", "signature_identifiers"]).items():
         pd.testing.assert_frame_equal(frame, whole[name])
     assert len(whole["signatures"]) == len(whole["signature_identifiers"]) == 300
+
+
+def test_actions_that_are_ordered_some_at_a_time_are_those_of_one_order(monkeypatch):
+    """Acts of a person, of one time and of none are numbered over the bounds of what is ordered at once."""
+    signed = [{"identifiers": [f"platform:{n}"], "action_network:person_id": str(n % 7)} for n in range(90)]
+    days = [{} if n % 5 == 0 else {"created_date": f"2026-05-{1 + n // 9:02}T10:00:00Z"} for n in range(90)]
+    source = [[{"osdi:signature": act | day}] for act, day in zip(signed, days, strict=True)]
+    whole = of.open(source).actions()
+    assert (len(whole), whole["number"].max(), whole["number"].notna().sum()) == (90, 11, 72)
+    for limit in (1, 8, 71):
+        monkeypatch.setattr(actions, "_AT_ONCE", limit)
+        pd.testing.assert_frame_equal(of.open(source).actions(), whole)
 
 
 def test_without_files_in_memory_a_temporary_file_is_read_and_removed(monkeypatch, tmp_path):

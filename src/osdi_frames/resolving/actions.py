@@ -7,7 +7,8 @@ an event, a time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
@@ -33,6 +34,7 @@ _OF: Final = "actions of "
 _ORDER: Final = ", ".join(("date NULLS LAST", "person_id", "rank", "subject_id", "own_id", *REFERRED))
 #: Who was created longer before the first act is not new by it.
 _NEW: Final = "INTERVAL 1 DAY"
+_AT_ONCE: Final = 1 << 17  # acts that are ordered at once: DuckDB takes a kilobyte for each
 
 
 def part(table: Table, columns: Sequence[str], rows: pa.Table, failing: np.ndarray) -> tuple[str, pa.Table]:
@@ -58,47 +60,72 @@ def with_actions(rows: Rows, resolution: Resolution, engine: Engine) -> Rows:
         else:
             yield name, some
     names = [column.name for column in resolution.actions]
-    yield ACTIONS.name, actions(parts, names, resolution.filtering, engine)
+    for some in actions(parts, names, resolution.filtering, engine):
+        yield ACTIONS.name, some
 
 
 def actions(
     rows: Mapping[str, SpilledTables], names: Sequence[str], filtering: Filtering, engine: Engine
-) -> pa.Table:
-    """Return the acts that pass filters.
+) -> Iterator[pa.Table]:
+    """Yield the acts that pass filters, some at a time.
 
     They have the named columns of actions and `ELEMENT`. `rows` are resolved rows by table, as `part` returns them.
     """
     tables = made_of(names)
+    _put(rows, tables, engine)
+    kinds = " UNION ALL BY NAME ".join(_query(act, rank, tables) for rank, act in enumerate(ACTS))
+    acts = f"WITH acts AS (FROM no_actions UNION ALL BY NAME {kinds})"
+    created = "created_date" if "created_date" in tables[PEOPLE] else "NULL::TIMESTAMPTZ"
+    persons = engine.ask(
+        f"""{acts} SELECT person_id, row_number() OVER () - 1 AS person, {created} AS created_date
+        FROM (SELECT DISTINCT person_id FROM acts) LEFT JOIN all_people USING (person_id)"""
+    )
+    engine.put("persons", persons)
+    counts = np.zeros(len(persons) + 1, np.int64)
+    shown = ACTIONS.schema(ACTIONS.select(names))
+    for period in _periods(acts, engine):
+        found = engine.ask(
+            f"""{acts} SELECT acts.*, created_date >= date - {_NEW} AS of_new,
+                CASE WHEN date IS NOT NULL AND excluded IS NULL THEN person END AS counted
+            FROM acts LEFT JOIN persons USING (person_id) WHERE {period} ORDER BY {_ORDER}"""
+        )
+        found = _numbered(found, counts).filter(found[PASSES])
+        numbers = pa.array(np.arange(len(found)))
+        made = found.select(shown.names).cast(shown).append_column(ELEMENT, numbers)
+        dated = pa.table({"date": found["date"], ELEMENT: numbers})
+        yield without(made, filtering.failing(ACTIONS.element, dated))
+
+
+def _put(rows: Mapping[str, SpilledTables], tables: Mapping[Table, tuple[str, ...]], engine: Engine) -> None:
+    """Let relations hold what acts are made of."""
     for table, columns in tables.items():
         schema = table.schema(table.select(columns)).append(pa.field(PASSES, pa.bool_()))
         waiting = [some.select(schema.names).cast(schema) for some in rows[table.name].mapped]
         engine.put(f"all_{table.name}", pa.concat_tables([schema.empty_table(), *waiting]))
-    no_actions = ACTIONS.schema().empty_table().drop_columns(["number", "is_first", "is_new"])
-    engine.put("no_actions", no_actions)
-    acts = " UNION ALL BY NAME ".join(_query(act, rank, tables) for rank, act in enumerate(ACTS))
-    created = "people.created_date" if "created_date" in tables[PEOPLE] else "NULL::TIMESTAMPTZ"
-    found = engine.ask(
-        f"""WITH acts AS (FROM no_actions UNION ALL BY NAME {acts})
-        SELECT acts.*, {created} >= acts.date - {_NEW} AS of_new,
-            CASE WHEN acts.date IS NOT NULL AND acts.excluded IS NULL THEN person_id END AS counted
-        FROM acts LEFT JOIN all_people AS people USING (person_id) ORDER BY {_ORDER}"""
-    )
-    found = _numbered(found).filter(found[PASSES])
-    numbers = pa.array(np.arange(len(found)))
-    shown = ACTIONS.schema(ACTIONS.select(names))
-    made = found.select(shown.names).cast(shown).append_column(ELEMENT, numbers)
-    dated = pa.table({"date": found["date"], ELEMENT: numbers})
-    return without(made, filtering.failing(ACTIONS.element, dated))
+    engine.put("no_actions", ACTIONS.schema().empty_table().drop_columns(["number", "is_first", "is_new"]))
 
 
-def _numbered(acts: pa.Table) -> pa.Table:
-    """Return acts, given in order, with their numbers by person."""
-    person = acts["counted"].combine_chunks()
-    codes = person.dictionary_encode().indices.fill_null(-1).to_numpy()
+def _periods(acts: str, engine: Engine) -> Iterator[str]:
+    """Yield conditions on times that few acts meet each; those of no date meet the last."""
+    found = engine.ask(f"{acts} SELECT epoch_us(date) AS date FROM acts WHERE date IS NOT NULL")
+    starts = np.unique(np.sort(found["date"].to_numpy())[_AT_ONCE::_AT_ONCE])
+    times = ["'-infinity'::TIMESTAMPTZ", *(f"make_timestamptz({start})" for start in starts)]
+    for start, end in zip_longest(times, times[1:]):
+        ends = f" AND date < {end}" if end else " OR date IS NULL"
+        yield f"date >= {start}{ends}"
+
+
+def _numbered(acts: pa.Table, counts: np.ndarray) -> pa.Table:
+    """Return acts, given in order, with their numbers by person.
+
+    `counts` are how many came before, by person, and at last of nobody. These are added.
+    """
+    codes = acts["counted"].fill_null(-1).to_numpy()
     order = np.argsort(codes, kind="stable")  # takes an eighth of the time of a window in DuckDB
     number = np.empty(len(codes), np.int64)
     number[order] = np.arange(1, len(codes) + 1) - np.searchsorted(codes[order], codes[order])
-    numbers = pa.array(number, mask=codes < 0)
+    numbers = pa.array(number + counts[codes], mask=codes < 0)
+    np.add.at(counts, codes, 1)
     is_first = pc.equal(numbers, 1)
     is_new = pc.if_else(is_first, acts["of_new"], False)
     for name, values in (("number", numbers), ("is_first", is_first), ("is_new", is_new)):
