@@ -237,6 +237,17 @@ def test_a_folder_with_a_hidden_one_is_left_alone(archive: Path, kept: Path) -> 
     assert [path.name for path in kept.iterdir()] == [".git"]
 
 
+def test_what_somebody_puts_into_a_store_stays_there(archive: Path, kept: Path) -> None:
+    expected = comments(archive, kept)
+    (kept / "notes").mkdir()
+    (kept / "notes" / "thesis.odt").write_text("the only copy")
+    (archive / next(archive.iterdir()).name).touch()
+    with warnings.catch_warnings(action="error"):
+        assert comments(archive, kept) == expected
+    store.remove_stale(kept)
+    assert (kept / "notes" / "thesis.odt").read_text() == "the only copy"
+
+
 def test_parsed_objects_have_no_store(kept: Path) -> None:
     with pytest.raises(InvalidSource, match="a store keeps what was parsed of files"):
         of.open({"title": "March"}, store=kept).events()

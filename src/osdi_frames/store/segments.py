@@ -241,6 +241,15 @@ def holds_segment(folder: Path) -> bool:
     return (folder / _ABOUT).is_file()
 
 
+def is_segment(folder: Path) -> bool:
+    """Whether a folder is a segment, a draft of one, or what is left of one."""
+    return folder.is_dir() and (
+        folder.name.startswith(DRAFT)
+        or holds_segment(folder)
+        or all(item.suffix == ".parquet" for item in folder.iterdir())
+    )
+
+
 def remove_folder(folder: Path) -> None:
     """Remove a segment, or a draft of one; from the first step on it is none."""
     (folder / _ABOUT).unlink(missing_ok=True)

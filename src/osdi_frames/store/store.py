@@ -30,7 +30,7 @@ from osdi_frames.sources.files import is_address, local_path
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
-from osdi_frames.store.segments import Draft, Segment, holds_segment, parsed, remove_folder
+from osdi_frames.store.segments import Draft, Segment, holds_segment, is_segment, parsed, remove_folder
 from osdi_frames.store.stamps import end_of, ranges
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
@@ -129,7 +129,7 @@ class Store:
 
     def _segments(self) -> list[Segment]:
         """Return the segments of this version; warn where there are others."""
-        folders = [path for path in self.folder.iterdir() if path.name[0] != "."]
+        folders = [path for path in self.folder.iterdir() if path.name[0] != "." and is_segment(path)]
         found = [segment for segment in map(Segment.load, folders) if segment and not self._is_other(segment)]
         if len(found) < len(folders):
             what = "another version of osdi-frames, or another prefix or limits, has made, or is damaged"
@@ -155,7 +155,7 @@ def _remove(folder: Path, is_superfluous: Callable[[Segment], bool], *, wait: bo
         _locked(folder / _READING, wait=wait) as is_unread,
     ):
         for path in folder.iterdir() if is_alone and is_unread else ():
-            if path.is_dir() and ((segment := Segment.load(path)) is None or is_superfluous(segment)):
+            if is_segment(path) and ((segment := Segment.load(path)) is None or is_superfluous(segment)):
                 remove_folder(path)
 
 
@@ -171,7 +171,6 @@ def _is_store(path: Path) -> bool:
     """Whether a folder is a store, or can be one; a copy may be without the files that are locked."""
     if not path.is_dir():
         return False
-    # Not a hidden folder, as of git: what is no segment is removed.
     found = (item for item in path.iterdir() if item.is_dir() or item.name[0] != ".")
     return (path / _WRITING).exists() or all(map(holds_segment, found))
 
