@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import Counter
 
@@ -80,6 +81,13 @@ def test_a_kilometre_is_as_long_to_the_north_as_to_the_east():
         middle = np.cos(np.radians((south + north) / 2))
         assert np.isclose(ax.get_aspect(), min(1 / middle, 5), rtol=0.01), latitude
         render(ax)
+
+
+def test_degrees_of_a_tall_map_do_not_overlap():
+    ax = draw("event_map", events((-122.3, 20, 1), (-121.7, 53, 1)))
+    render(ax)
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_the_whole_earth_fits():

@@ -186,12 +186,12 @@ def _draw(rows: pd.DataFrame, *, ax: Axes | None, title: str, noun: str, counted
     ax = axes.prepared(ax, title, height=5.5, is_empty=rows.empty)
     if rows.empty:
         return ax
+    is_narrow = axes.inches(ax)[0] < _NARROW
     placed = rows[rows["x"].between(-180, 180) & rows["y"].between(-90, 90)]
     places = placed.groupby(["x", "y"], sort=False, as_index=False).agg({"count": "sum", "name": "first"})
     places = places.sort_values("count", ascending=False, kind="stable")
     _degrees(ax, placed)
     _draw_land(ax)
-    is_narrow = axes.inches(ax)[0] < _NARROW
     areas = _discs(ax, places, is_narrow=is_narrow, counted=counted)
     _names(ax, places, radii=np.sqrt(areas / pi))
     left = f"{len(rows) - len(placed):,} of {len(rows):,} {noun}"
@@ -268,7 +268,6 @@ def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
 
     A kilometre is as long to the north as to the east.
     """
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=min(max(int(axes.inches(ax)[0]), 2), 8)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "EW", 180)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda degrees, _: _degree(degrees, "NS", 90)))
     ax.grid(alpha=0.3, linewidth=0.6)
@@ -282,6 +281,8 @@ def _degrees(ax: Axes, placed: pd.DataFrame) -> None:
     ax.set_xlim(max(x - wide, -180), min(x + wide, 180))
     ax.set_ylim(max(y - high, -90), min(y + high, 90))
     ax.set_aspect(stretch, adjustable="box")
+    ax.apply_aspect()  # a tall map is narrower than its axes
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=min(max(int(axes.inches(ax)[0]), 2), 8)))
 
 
 def _degree(degrees: float, signs: str, limit: int) -> str:
