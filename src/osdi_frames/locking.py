@@ -20,12 +20,11 @@ def try_lock(path: Path, *, shared: bool = False) -> int | None:
 
     Closing the descriptor releases the lock.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    # A file system that is only read has shared locks, too.
+    descriptor = os.open(path, (os.O_RDONLY if shared else os.O_RDWR) | os.O_CREAT, 0o600)
     taken = False
     try:
-        with contextlib.suppress(
-            PermissionError, FileNotFoundError
-        ):  # another user's file; one that was removed
+        with contextlib.suppress(OSError):  # another user's file; one that was removed, or can only be read
             path.chmod(0o600)  # whatever the umask
         taken = _taken(descriptor, shared=shared) and os.fstat(descriptor).st_nlink > 0
     finally:

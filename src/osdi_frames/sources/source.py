@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import itertools
 import json
@@ -31,7 +32,7 @@ from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Budget, LimitExceeded, Limits
 from osdi_frames.sources.members import Unpacking
 from osdi_frames.sources.remote import Remote
-from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of
+from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of, zstd
 from osdi_frames.tables.document_forms import form_of
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | FilePartition"
@@ -53,6 +54,8 @@ class Part:
     start: int = 0
     stop: int | None = None
     line: int = 1  # on which the range begins
+    inode: int | None = None
+    """Of the file that a range was found in, if that is known: another under its name has other bytes."""
 
     @property
     def name(self) -> str:
@@ -79,22 +82,31 @@ class Part:
         """Open it for reading; a range ends where it ends."""
         if isinstance(self.file, Remote):
             stream = self.file.open(self.stop)
-        elif self.stop is not None:
-            stream = cast("BinaryIO", _Until(self.file, self.stop))
         else:
-            stream = self._local(self.file)
+            try:
+                stream = self._local(self.file)
+            except FileNotFoundError:
+                # A receiver has sealed and compressed it since it was listed.
+                if not os.path.exists(self.file + SEALED):
+                    raise
+                return self._sealed(self.file + SEALED)
         if self.start:
             stream.seek(self.start)
         return stream
 
     def _local(self, path: str) -> BinaryIO:
-        try:
+        stream = cast("BinaryIO", io.FileIO(path) if self.stop is None else _Until(path, self.stop))
+        if self.inode not in (None, os.fstat(stream.fileno()).st_ino):
+            stream.close()
+            raise OSError(errno.ESTALE, "replaced by another file while it was read", path)
+        return stream
+
+    def _sealed(self, path: str) -> BinaryIO:
+        if not self.is_range:
             return open(path, "rb", buffering=0)
-        except FileNotFoundError:
-            # A receiver has sealed and compressed it since it was listed.
-            if self.start or not os.path.exists(path + SEALED):
-                raise
-            return open(path + SEALED, "rb", buffering=0)
+        with zstd.open(path) as file:
+            file.seek(self.start)
+            return io.BytesIO(file.read(-1 if self.stop is None else self.stop - self.start))
 
 
 class _Until(io.FileIO):

@@ -28,8 +28,8 @@ from osdi_frames.sources.streams import zstd
 from osdi_frames.store.stamps import Stamp, Status, status
 from osdi_frames.tables.schema import Column
 
-#: Begins the name of a segment that is being written.
-DRAFT = ".draft-"
+#: Begin the name of a segment, and of one that is being written.
+NAME, DRAFT = "segment-", ".draft-"
 _ABOUT = "segment.json.zst"  # of many small files, what is known is a third of the rows in size
 _PARQUET: Final = {"compression": "zstd", "compression_level": 3, "write_page_checksum": True}
 _OTHERS = "documents"  # that are not clean: each reading parses them
@@ -43,8 +43,8 @@ class Segment:
     stamps: tuple[Stamp, ...]
     documents: int
     """How many there are, clean or not."""
-    problems: tuple[Problem, ...]
-    """Those of files; what is wrong in documents is found by each reading."""
+    problems: tuple[tuple[int, Problem], ...]
+    """Those of files, and after how many documents; what is wrong in documents is found by each reading."""
     groups: tuple[Mapping[str, Any], ...]
     """What a group holds: tables with the bytes of their files, how many clean documents, in which files, with which
     undeclared keys."""
@@ -59,7 +59,8 @@ class Segment:
             found = json.loads(zstd.decompress((folder / _ABOUT).read_bytes()))
             stamps = [Stamp(*[*stamp, _status(status), digest]) for *stamp, status, digest in found["stamps"]]
             problems = [
-                Problem(Place(*place), ProblemKind(kind), *rest) for place, kind, *rest in found["problems"]
+                (before, Problem(Place(*place), ProblemKind(kind), *rest))
+                for before, place, kind, *rest in found["problems"]
             ]
             groups, documents = tuple(found["groups"]), found["documents"]
             segment = cls(folder, tuple(stamps), documents, tuple(problems), groups, found["version"])
@@ -99,8 +100,8 @@ class Segment:
             "stamps": [astuple(stamp) for stamp in self.stamps],
             "documents": self.documents,
             "problems": [
-                [(at.place.source_file, at.place.source_line), at.problem, at.detail, at.severity]
-                for at in self.problems
+                [before, (at.place.source_file, at.place.source_line), at.problem, at.detail, at.severity]
+                for before, at in self.problems
             ],
             "groups": self.groups,
         }
@@ -162,9 +163,13 @@ class Draft:
     statuses: tuple[Status | None, ...]
     parts: tuple[Part, ...]
     whole: Plan
-    problems: list[Problem] = field(default_factory=list)
+    documents: int = 0
+    """How many were read so far."""
+    problems: list[tuple[int, Problem]] = field(default_factory=list)
     groups: dict[int, dict[str, Any]] = field(default_factory=dict)
     """What is known of each, by the number of its first document."""
+    failure: OSError | None = None
+    """Why not all of it could be written."""
 
     @classmethod
     def of(cls, store: Path, parts: Sequence[Part], whole: Plan) -> Self:
@@ -177,32 +182,18 @@ class Draft:
         """Return what keeps each problem of a file before it is handled."""
 
         def record(problem: Problem) -> None:
-            self.problems.append(problem)
+            self.problems.append((self.documents, problem))
             handle(problem)
 
         return record
 
     def add(self, group: pa.Table, plan: Plan, before: int) -> GroupResult:
         """Write what is clean in a group, and return what a plan finds in all of it."""
-        number = group["number"][0].as_py()
         clean, others = read_clean(self.whole, group)
-        tables = {
-            select.table.name: rows.drop_columns([key.name for key in _keys(select)])
-            for select, rows in clean.rows
-        }
-        tables |= {_OTHERS: others} if len(others) else {}
-        about = {"first": number, "tables": dict.fromkeys(tables, 0)}
-        for name, rows in tables.items():
-            with create_file(_path(self.folder, about, name)) as file:
-                pq.write_table(rows, file, **_PARQUET)
-                file.flush()
-                flush(file.fileno())
-                about["tables"][name] = file.tell()
-        self.groups[number] = about | {
-            "clean": clean.documents,
-            "files": sorted(clean.files),
-            "keys": [_written(key) for key in clean.keys],
-        }
+        try:
+            self._write(group["number"][0].as_py(), clean, others)
+        except OSError as error:
+            self.failure = error
         of_whole = {select.table: (select, rows) for select, rows in clean.rows}
         rows = [
             (select, _projected(of_whole[select.table][1], select, of_whole[select.table][0]))
@@ -213,15 +204,44 @@ class Draft:
         clean = replace(clean, rows=rows) if plan.inspects else GroupResult(clean.documents, rows=rows)
         return _served(plan, clean, others, before)
 
-    def publish(self, version: str, documents: int) -> Segment | None:
-        """Make a segment of it; None where a file changed meanwhile, or cannot be recognised."""
+    def _write(self, number: int, clean: GroupResult, others: pa.Table) -> None:
+        """Write what is known of a group, whose first document has a number."""
+        tables = {
+            select.table.name: rows.drop_columns([key.name for key in _keys(select)])
+            for select, rows in clean.rows
+        }
+        tables |= {_OTHERS: others} if len(others) else {}
+        sizes: dict[str, int] = {}
+        about = {"first": number, "tables": sizes}
+        for name, rows in tables.items():
+            with create_file(_path(self.folder, about, name)) as file:
+                pq.write_table(rows, file, **_PARQUET)
+                file.flush()
+                flush(file.fileno())
+                sizes[name] = file.tell()
+        self.groups[number] = about | {
+            "clean": clean.documents,
+            "files": sorted(clean.files),
+            "keys": [_written(key) for key in clean.keys],
+        }
+
+    def publish(self, version: str) -> Segment | None:
+        """Make a segment of it; None where a file changed meanwhile, or cannot be recognised.
+
+        Raises
+        ------
+        OSError
+            It could not be written.
+        """
+        if self.failure:
+            raise self.failure
         stamps = [stamp for stamp in self.stamps if stamp is not None]
         if len(stamps) < len(self.parts) or self.statuses != tuple(map(status, self.parts)):
             return None
         groups = tuple(self.groups[number] for number in sorted(self.groups))
-        segment = Segment(self.folder, tuple(stamps), documents, tuple(self.problems), groups, version)
+        segment = Segment(self.folder, tuple(stamps), self.documents, tuple(self.problems), groups, version)
         segment.write()
-        published = self.folder.with_name(self.folder.name.removeprefix(DRAFT))
+        published = self.folder.with_name(NAME + self.folder.name.removeprefix(DRAFT))
         self.folder.rename(published)
         sync(published.parent)
         return replace(segment, folder=published)
@@ -236,18 +256,10 @@ def parsed(group: pa.Table, plan: Plan, before: int) -> GroupResult:
     return _numbered(read_group(plan, group), before)
 
 
-def holds_segment(folder: Path) -> bool:
-    """Whether a folder holds a segment, of whatever version."""
-    return (folder / _ABOUT).is_file()
-
-
 def is_segment(folder: Path) -> bool:
-    """Whether a folder is a segment, a draft of one, or what is left of one."""
-    return folder.is_dir() and (
-        folder.name.startswith(DRAFT)
-        or holds_segment(folder)
-        or all(item.suffix == ".parquet" for item in folder.iterdir())
-    )
+    """Whether a folder is a segment of whatever version, a draft of one, or what is left of one."""
+    is_named = folder.name.startswith((NAME, DRAFT)) or (folder / _ABOUT).is_file()  # once they had any names
+    return is_named and folder.is_dir()
 
 
 def remove_folder(folder: Path) -> None:

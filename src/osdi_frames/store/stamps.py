@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ class Stamp:
     """The bytes of a file that were parsed, and what they are recognised by."""
 
     name: str
+    """That of the file, as the system has it, or an address."""
     start: int
     stop: int
     line: int
@@ -44,23 +46,24 @@ class Stamp:
         found = status(part)
         if found is None:
             return None
-        digest, lines, grows = hashlib.blake2b(digest_size=16), 0, False
+        digest, lines, grows, ends = hashlib.blake2b(digest_size=16), 0, False, False
         if isinstance(part.file, str):
             try:
                 with replace(part, stop=end_of(part)).open() as file:
                     reader = Reader(file)
+                    grows = has_lines(part, reader)
                     while block := reader.read(_BLOCK):
                         digest.update(block)
-                        lines, grows = lines + block.count(b"\n"), block.endswith(b"\n")
+                        lines, ends = lines + block.count(b"\n"), block.endswith(b"\n")
             except OSError:
                 return None
         return cls(
-            name=part.name,
+            name=name_of(part),
             start=part.start,
             stop=end_of(part),
             line=part.line,
             next_line=part.line + lines,
-            grows=grows and part.stop is not None,
+            grows=grows and ends,
             status=None if _is_recent(found) else found,
             digest=digest.hexdigest(),
         )
@@ -77,14 +80,21 @@ class Stamp:
 
 
 def status(part: Part) -> Status | None:
-    """Return what changes with a file; None where there is no file, or nothing that says so."""
+    """Return what changes with a file; None where there is none that can be read again, or nothing that says so."""
     if isinstance(part.file, Remote):
         return part.file.version
     try:
         found = Path(part.file).stat()
     except OSError:
         return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
     return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+def name_of(part: Part) -> str:
+    """Return what tells the file of a part from all others; names in rows are shown with escapes."""
+    return part.file if isinstance(part.file, str) else part.name
 
 
 def end_of(part: Part) -> int:
@@ -93,16 +103,28 @@ def end_of(part: Part) -> int:
 
 
 def ranges(part: Part, size: int) -> list[Part]:
-    """Cut a file of lines at ends of lines, up to its present end, so that more can follow.
+    """Cut a large file of lines at ends of lines.
 
-    A range is at least of a size. Other files are returned as they are.
+    A range is at least of a size, and the last has no end, so that more can follow. Other files are returned as they
+    are.
     """
-    if isinstance(part.file, str) and part.stop is None and is_lines(part.name):
+    if isinstance(part.file, str) and part.stop is None and part.size >= 2 * size:
         with contextlib.suppress(*BROKEN), part.open() as file:
-            if part.start or container(part.name, Reader(file).peek()) is None:
+            if has_lines(part, Reader(file)):
                 file.seek(part.start)
-                return [*_ranges(replace(part, stop=end_of(part)), size, file)]
+                return [*_ranges(replace(part, inode=inode_of(part)), size, file)]
     return [part]
+
+
+def has_lines(part: Part, reader: Reader) -> bool:
+    """Return whether a part is of a file with a document a line."""
+    return is_lines(part.name) and (part.start > 0 or container(part.name, reader.peek()) is None)
+
+
+def inode_of(part: Part) -> int | None:
+    """Return the inode of a local file."""
+    found = status(part)
+    return found[-1] if found and isinstance(found[-1], int) else None
 
 
 def _ranges(part: Part, size: int, file: BinaryIO) -> Iterator[Part]:

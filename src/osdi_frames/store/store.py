@@ -7,6 +7,7 @@ rows of the segment are read; the others are parsed, and become segments in the 
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import hashlib
 import itertools
 import os
@@ -14,6 +15,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -23,21 +26,22 @@ from osdi_frames.locking import try_lock, wait_for_lock
 from osdi_frames.parsing.group import GroupResult, grouped
 from osdi_frames.parsing.parse import Observer, cores_of_process
 from osdi_frames.parsing.plan import Plan
-from osdi_frames.problems import warn_caller
+from osdi_frames.problems import Problem, warn_caller
 from osdi_frames.progress import bar
 from osdi_frames.quoting import located
 from osdi_frames.sources.files import is_address, local_path
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
-from osdi_frames.store.segments import Draft, Segment, holds_segment, is_segment, parsed, remove_folder
-from osdi_frames.store.stamps import end_of, ranges
+from osdi_frames.store.segments import Draft, Segment, is_segment, parsed, remove_folder
+from osdi_frames.store.stamps import end_of, inode_of, name_of, ranges
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
 #: Bytes of files from which on a segment ends.
 SEGMENT_BYTES = 64 << 20
 #: What rows depend on besides the bytes of an archive.
-_CODE = ("sources", "tables", "parsing", "store")
+_CODE = ("sources/*.py", "tables/*.py", "parsing/*.py", "store/*.py", "problems.py", "unescaping.py")
+_LIBRARIES = ("duckdb", "pyarrow")
 
 #: What finds a group, and what is to be done once its result was used.
 _Job: TypeAlias = tuple[Callable[[], GroupResult | None], Callable[[], object]]
@@ -63,20 +67,7 @@ class Store:
         DestinationExists
             The folder holds something else.
         """
-        name = os.fspath(folder)
-        if not name:
-            raise InvalidArgument("store is empty: it is a folder")
-        if is_address(name):
-            why = "object stores have no locks, and rename nothing in one step"
-            raise InvalidArgument(f"{located(name)}: a store is a folder of this machine: {why}")
-        path = Path(os.path.realpath(local_path(name)))
-        for source in _real(paths):
-            if path == Path(source) or path in Path(source).parents or Path(source) in path.parents:
-                raise InvalidArgument(
-                    f"{located(name)}: a store is neither inside of an archive nor around it"
-                )
-        if path.exists() and not _is_store(path):
-            raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
+        path = folder_of(folder, paths)
         make_folder(path)
         return cls(folder=path, whole=whole, limits=limits)
 
@@ -88,9 +79,11 @@ class Store:
             for select in itertools.chain.from_iterable(self.whole.selects.values())
         }
         digest = hashlib.blake2b(repr((columns, self.whole.prefixes, self.limits)).encode(), digest_size=16)
-        for package in _CODE:
-            for file in sorted(Path(__file__).parent.with_name(package).glob("*.py")):
+        for pattern in _CODE:
+            for file in sorted(Path(__file__).parents[1].glob(pattern)):
                 digest.update(file.read_bytes())
+        for library in _LIBRARIES:
+            digest.update(metadata.version(library).encode())
         return digest.hexdigest()
 
     def read(
@@ -140,12 +133,29 @@ class Store:
         return segment.version != self.version
 
 
-def remove_stale(folder: str | os.PathLike[str]) -> None:
+def folder_of(folder: str | os.PathLike[str], paths: Iterable[str] = ()) -> Path:
+    """Return the path of a store of what is at some paths; see `Store.of`."""
+    name = os.fspath(folder)
+    if not name:
+        raise InvalidArgument("store is empty: it is a folder")
+    if is_address(name):
+        why = "object stores have no locks, and rename nothing in one step"
+        raise InvalidArgument(f"{located(name)}: a store is a folder of this machine: {why}")
+    path = Path(os.path.realpath(local_path(name)))
+    for source in _real(paths):
+        if path in Path(source).parents or any(map(partial(_is_at, source), (path, *path.parents))):
+            raise InvalidArgument(f"{located(name)}: a store is neither inside of an archive nor around it")
+    if path.exists() and not _is_store(path):
+        raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
+    return path
+
+
+def remove_stale(folder: Path) -> None:
     """Remove every segment one of whose files has changed or is gone.
 
     It waits until nobody reads or writes the store.
     """
-    _remove(Path(folder), lambda segment: not segment.is_current, wait=True)
+    _remove(folder, lambda segment: not segment.is_current, wait=True)
 
 
 def _remove(folder: Path, is_superfluous: Callable[[Segment], bool], *, wait: bool = False) -> None:
@@ -167,12 +177,17 @@ def _real(paths: Iterable[str]) -> Iterator[str]:
                 yield os.path.realpath(local_path(path))
 
 
+def _is_at(source: str, path: Path) -> bool:
+    """Whether a path is a source, or matches the pattern that it is."""
+    return str(path) == source or fnmatch.fnmatchcase(str(path), source)
+
+
 def _is_store(path: Path) -> bool:
     """Whether a folder is a store, or can be one; a copy may be without the files that are locked."""
     if not path.is_dir():
         return False
     found = (item for item in path.iterdir() if item.is_dir() or item.name[0] != ".")
-    return (path / _WRITING).exists() or all(map(holds_segment, found))
+    return (path / _WRITING).exists() or all(map(is_segment, found))
 
 
 @contextlib.contextmanager
@@ -210,7 +225,7 @@ class _Match:
         for stamp in segment.stamps:
             files += not rest
             part = rest[0] if rest else next(following, None)
-            if part is None or (part.name, part.start) != (stamp.name, stamp.start):
+            if part is None or (name_of(part), part.start) != (stamp.name, stamp.start):
                 return None
             has_grown = end_of(part) > stamp.stop
             renewed = stamp.renewed(part) if stamp.grows or not has_grown else None
@@ -218,7 +233,8 @@ class _Match:
                 return None
             stamps.append(renewed)
             parts.append(replace(part, stop=stamp.stop) if has_grown else part)
-            rest = (replace(part, start=stamp.stop, line=stamp.next_line),) if has_grown else ()
+            left_of = replace(part, start=stamp.stop, line=stamp.next_line, inode=inode_of(part))
+            rest = (left_of,) if has_grown else ()
         return cls(replace(segment, stamps=tuple(stamps)), tuple(parts), rest, files)
 
 
@@ -268,7 +284,7 @@ class _Reading:
                 beginning[segment.stamps[0].name, segment.stamps[0].start].append(segment)
         left, run = deque(parts), list[Part]()
         while left:
-            some = beginning[left[0].name, left[0].start]
+            some = beginning[name_of(left[0]), left[0].start]
             match = next((match for segment in some if (match := _Match.of(segment, left))), None)
             if match is None:
                 run += ranges(left.popleft(), SEGMENT_BYTES)
@@ -293,17 +309,25 @@ class _Reading:
         """Read the groups of a segment."""
         segment = match.segment
         if self.writes:
-            segment.renew()
+            with contextlib.suppress(OSError):  # as of a full disk; the digests decide the next time, too
+                segment.renew()
         self.used.append(segment)
-        for problem in segment.problems:
-            self.observer.handle(problem)
-        for number in range(len(segment.groups)):
+        problems = defaultdict[int, list[Problem]](list)
+        for before, problem in segment.problems:
+            problems[before].append(problem)
+        for number, group in enumerate(segment.groups):
+            self._handle(problems.pop(group["first"], ()))
             yield partial(segment.read, number, self.plan, self.store.whole, self.documents), _nothing
+        self._handle(chain.from_iterable(problems.values()))
         self.documents += segment.documents
+
+    def _handle(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            self.observer.handle(problem)
 
     def _parsed(self, parts: Sequence[Part]) -> Iterator[_Job]:
         """Parse files, and make a segment of them where that is possible."""
-        draft = Draft.of(self.store.folder, parts, self.store.whole) if self.writes else None
+        draft = self._draft(parts)
         handle = draft.recording(self.observer.handle) if draft else self.observer.handle
         self.drafts += [draft] if draft else []
         before = self.documents
@@ -311,12 +335,31 @@ class _Reading:
             work = partial(draft.add, group) if draft else partial(parsed, group)
             yield partial(work, self.plan, before), _nothing
             self.documents += len(group)
+            if draft:
+                draft.documents += len(group)
         if draft:
-            yield _nothing, partial(self._publish, draft, self.documents - before)
+            yield _nothing, partial(self._publish, draft)
 
-    def _publish(self, draft: Draft, documents: int) -> None:
-        if segment := draft.publish(self.store.version, documents):
-            self.used.append(segment)
+    def _draft(self, parts: Sequence[Part]) -> Draft | None:
+        try:
+            return Draft.of(self.store.folder, parts, self.store.whole) if self.writes else None
+        except OSError as error:
+            self._give_up(error)
+            return None
+
+    def _publish(self, draft: Draft) -> None:
+        try:
+            if segment := draft.publish(self.store.version):
+                self.used.append(segment)
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        """Write nothing more, as to a full disk; the reading goes on."""
+        if self.writes:
+            what = f"cannot be written ({error.strerror}): what it lacks is parsed by each reading"
+            warn_caller(f"the store {located(self.store.folder)} {what}", SourceWarning)
+        self.writes = False
 
 
 def _done(job: _Job) -> tuple[GroupResult | None, Callable[[], object]]:
