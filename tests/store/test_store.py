@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import stat
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pandas as pd
@@ -22,11 +25,14 @@ from osdi_frames.errors import (
     DestinationExists,
     InvalidArgument,
     InvalidSource,
+    SourceNotFound,
     SourceWarning,
     StoreDamaged,
 )
+from osdi_frames.parsing import group
 from osdi_frames.receiver import erase
 from osdi_frames.sources import streams
+from osdi_frames.store import segments as written
 from osdi_frames.store import stamps, store
 from tests.commands import run
 from tests.layouts import lines, zstd
@@ -68,6 +74,11 @@ def a_file_a_segment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def comments(archive: Path, kept: Path | None, **options: Any) -> list[str]:
     return of.open(archive, store=kept, **options).signatures(["comments"])["comments"].tolist()
+
+
+def every(archive: Path, kept: Path | None) -> list[str]:
+    rows = of.open(archive, store=kept).signatures(["comments"], dedupe=False)
+    return rows["comments"].tolist()
 
 
 def segments(kept: Path) -> dict[str, dict[str, Any]]:
@@ -185,6 +196,96 @@ def test_readers_go_on_while_another_writes_and_removes(archive: Path, kept: Pat
     assert first["comments"].to_pylist() + rest["comments"].to_pylist() == expected
 
 
+@pytest.mark.parametrize("cut", [1, 64 << 20], ids=["in ranges", "whole"])
+def test_a_file_that_is_sealed_while_it_is_read_is_read_to_its_end(
+    cut: int, archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compressed as a receiver does it, after the first rows came; some is in the store already, more was added."""
+    monkeypatch.setattr(group, "_GROUP", 1)
+    monkeypatch.setattr(store, "SEGMENT_BYTES", cut)
+    comments(archive, kept)
+    for path in archive.iterdir():
+        with path.open("ab") as file:
+            file.write(signed(*map(str, range(9))))
+    expected = every(archive, None)
+    found = of.open(archive, store=kept).scan("signatures", ["comments"], dedupe=False)
+    first = found.read_next_batch()["comments"].to_pylist()
+    for path in [*archive.iterdir()]:
+        path.with_name(f"{path.name}.zst").write_bytes(zstd(path.read_bytes()))
+        path.unlink()
+    assert first + found.read_all()["comments"].to_pylist() == expected
+    assert every(archive, kept) == expected
+
+
+def replace_last(archive: Path, data: bytes) -> None:
+    (archive / "new").write_bytes(data)
+    (archive / "new").replace(archive / "d.ndjson")
+
+
+def test_a_file_that_is_replaced_before_it_is_read_is_read_as_it_is(
+    archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = store.read_parts
+    more = signed("a longer name", "another", "third")
+    monkeypatch.setattr(
+        store, "read_parts", lambda *args, **kwargs: replace_last(archive, more) or read(*args, **kwargs)
+    )
+    assert comments(archive, kept)[6:] == ["a longer name", "another", "third"]
+    assert comments(archive, kept) == comments(archive, None)
+
+
+def test_the_rest_of_a_file_that_another_takes_the_place_of_is_an_error(
+    archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments(archive, kept)
+    with (archive / "d.ndjson").open("ab") as file:
+        file.write(signed("d3"))
+    read = store.read_parts
+    monkeypatch.setattr(
+        store,
+        "read_parts",
+        lambda *args, **kwargs: replace_last(archive, b"x" * 999) or read(*args, **kwargs),
+    )
+    with pytest.raises(BadDocument, match=r"d\.ndjson: .*replaced by another file while it was read"):
+        comments(archive, kept)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_named_pipe_is_read_once(tmp_path: Path, kept: Path) -> None:
+    os.mkfifo(tmp_path / "a.ndjson")
+    writer = Thread(target=(tmp_path / "a.ndjson").write_bytes, args=(signed("a1", "a2"),))
+    writer.start()
+    assert comments(tmp_path / "a.ndjson", kept) == ["a1", "a2"]
+    writer.join()
+
+
+def test_what_killed_processes_left_goes_with_the_next_erasure(tmp_path: Path, kept: Path) -> None:
+    received = tmp_path / "received"
+    receive(received, [f"[{ANN}]".encode()])
+    of.read_signatures(received, store=kept)
+    [segment] = kept.glob("segment-*")
+    (segment / ".segment.json.zst.partial").write_bytes(b"x")
+    (segment / "segment.json.zst").unlink()
+    erase(received, persons=["nobody"], store=kept)
+    assert not [*kept.rglob("*.parquet")]
+
+
+def test_an_erasure_begins_only_where_the_store_is_one(tmp_path: Path, kept: Path) -> None:
+    received, other = tmp_path / "received", tmp_path / "exported"
+    receive(received, [f"[{ANN}]".encode()])
+    (other / "tables").mkdir(parents=True)
+    (other / "tables" / "part.parquet").write_bytes(b"the only copy")
+    with pytest.raises(DestinationExists, match="holds something else"):
+        erase(received, persons=["ann-1"], store=other)
+    with pytest.raises(SourceNotFound, match="there is no store at"):
+        erase(received, persons=["ann-1"], store=kept)
+    assert [path.name for path in other.rglob("*")] == ["tables", "part.parquet"]
+    assert len(of.read_signatures(received)) == 1
+    of.read_signatures(received, store=kept)
+    erase(received, persons=["ann-1"], store=f"file://{kept}")
+    assert not [*kept.rglob("*.parquet")]
+
+
 def test_others_can_read_nothing(archive: Path, kept: Path) -> None:
     comments(archive, kept)
     for path in (kept, *kept.rglob("*")):
@@ -208,6 +309,12 @@ def test_a_store_is_not_inside_an_archive_nor_around_it(archive: Path) -> None:
     for folder in (archive, archive / "store", archive.parent):
         with pytest.raises(InvalidArgument, match="neither inside of an archive nor around it"):
             comments(archive, folder)
+
+
+@pytest.mark.parametrize("pattern", ["*", "../arch*", "**/*"])
+def test_a_store_that_a_pattern_matches_is_refused(pattern: str, archive: Path) -> None:
+    with pytest.raises(InvalidArgument, match="neither inside of an archive nor around it"):
+        comments(f"{archive}/{pattern}", archive / "store")  # type: ignore[arg-type]
 
 
 def test_a_store_is_a_folder_of_this_machine(archive: Path) -> None:
@@ -241,11 +348,46 @@ def test_what_somebody_puts_into_a_store_stays_there(archive: Path, kept: Path) 
     expected = comments(archive, kept)
     (kept / "notes").mkdir()
     (kept / "notes" / "thesis.odt").write_text("the only copy")
+    (kept / "exported").mkdir()
+    (kept / "exported" / "events.parquet").write_bytes(b"the only copy")
     (archive / next(archive.iterdir()).name).touch()
     with warnings.catch_warnings(action="error"):
         assert comments(archive, kept) == expected
     store.remove_stale(kept)
     assert (kept / "notes" / "thesis.odt").read_text() == "the only copy"
+    assert (kept / "exported" / "events.parquet").read_text() == "the only copy"
+
+
+@pytest.mark.parametrize("call", [(tempfile, "mkdtemp"), (written, "create_file"), (Path, "rename")])
+def test_on_a_full_disk_a_reading_goes_on_and_says_so(
+    call: tuple[Any, str], archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments(archive, kept)
+    (archive / "e.ndjson").write_bytes(signed("e1"))
+    (archive / "a.ndjson").touch()
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        patch.setattr(*call, fail)
+        assert comments(archive, kept)[8:] == ["e1"]
+    assert ["kept cannot be written" in str(warning.message) for warning in warned] == [True]
+    assert not [*kept.glob(".draft-*")]
+    assert comments(archive, kept) == comments(archive, None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_files_that_are_shown_alike_are_told_apart(archive: Path, kept: Path, a_file_a_segment: None) -> None:
+    raw, escaped = (os.fsencode(archive) + name for name in (b"/caf\xe9.ndjson", b"/caf\\xe9.ndjson"))
+    for made, removed in ((raw, None), (escaped, None), (None, raw), (raw, escaped)):
+        if made:
+            Path(os.fsdecode(made)).write_bytes(signed("e1"))
+        if removed:
+            Path(os.fsdecode(removed)).unlink()
+        for _ in range(2):
+            pd.testing.assert_frame_equal(of.check(archive, store=kept), of.check(archive))
 
 
 def test_parsed_objects_have_no_store(kept: Path) -> None:

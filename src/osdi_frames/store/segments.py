@@ -43,8 +43,8 @@ class Segment:
     stamps: tuple[Stamp, ...]
     documents: int
     """How many there are, clean or not."""
-    problems: tuple[tuple[int, Problem], ...]
-    """Those of files, and after how many documents; what is wrong in documents is found by each reading."""
+    problems: tuple[Problem, ...]
+    """Those of files; what is wrong in documents is found by each reading."""
     groups: tuple[Mapping[str, Any], ...]
     """What a group holds: tables with the bytes of their files, how many clean documents, in which files, with which
     undeclared keys."""
@@ -59,8 +59,7 @@ class Segment:
             found = json.loads(zstd.decompress((folder / _ABOUT).read_bytes()))
             stamps = [Stamp(*[*stamp, _status(status), digest]) for *stamp, status, digest in found["stamps"]]
             problems = [
-                (before, Problem(Place(*place), ProblemKind(kind), *rest))
-                for before, place, kind, *rest in found["problems"]
+                Problem(Place(*place), ProblemKind(kind), *rest) for place, kind, *rest in found["problems"]
             ]
             groups, documents = tuple(found["groups"]), found["documents"]
             segment = cls(folder, tuple(stamps), documents, tuple(problems), groups, found["version"])
@@ -100,8 +99,8 @@ class Segment:
             "stamps": [astuple(stamp) for stamp in self.stamps],
             "documents": self.documents,
             "problems": [
-                [before, (at.place.source_file, at.place.source_line), at.problem, at.detail, at.severity]
-                for before, at in self.problems
+                [(at.place.source_file, at.place.source_line), at.problem, at.detail, at.severity]
+                for at in self.problems
             ],
             "groups": self.groups,
         }
@@ -163,9 +162,7 @@ class Draft:
     statuses: tuple[Status | None, ...]
     parts: tuple[Part, ...]
     whole: Plan
-    documents: int = 0
-    """How many were read so far."""
-    problems: list[tuple[int, Problem]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     groups: dict[int, dict[str, Any]] = field(default_factory=dict)
     """What is known of each, by the number of its first document."""
     failure: OSError | None = None
@@ -182,7 +179,7 @@ class Draft:
         """Return what keeps each problem of a file before it is handled."""
 
         def record(problem: Problem) -> None:
-            self.problems.append((self.documents, problem))
+            self.problems.append(problem)
             handle(problem)
 
         return record
@@ -225,7 +222,7 @@ class Draft:
             "keys": [_written(key) for key in clean.keys],
         }
 
-    def publish(self, version: str) -> Segment | None:
+    def publish(self, version: str, documents: int) -> Segment | None:
         """Make a segment of it; None where a file changed meanwhile, or cannot be recognised.
 
         Raises
@@ -239,7 +236,7 @@ class Draft:
         if len(stamps) < len(self.parts) or self.statuses != tuple(map(status, self.parts)):
             return None
         groups = tuple(self.groups[number] for number in sorted(self.groups))
-        segment = Segment(self.folder, tuple(stamps), self.documents, tuple(self.problems), groups, version)
+        segment = Segment(self.folder, tuple(stamps), documents, tuple(self.problems), groups, version)
         segment.write()
         published = self.folder.with_name(NAME + self.folder.name.removeprefix(DRAFT))
         self.folder.rename(published)

@@ -7,7 +7,6 @@ rows of the segment are read; the others are parsed, and become segments in the 
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import hashlib
 import itertools
 import os
@@ -16,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import metadata
-from itertools import chain
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -26,14 +24,14 @@ from osdi_frames.locking import try_lock, wait_for_lock
 from osdi_frames.parsing.group import GroupResult, grouped
 from osdi_frames.parsing.parse import Observer, cores_of_process
 from osdi_frames.parsing.plan import Plan
-from osdi_frames.problems import Problem, warn_caller
+from osdi_frames.problems import warn_caller
 from osdi_frames.progress import bar
 from osdi_frames.quoting import located
 from osdi_frames.sources.files import is_address, local_path
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
-from osdi_frames.store.segments import Draft, Segment, is_segment, parsed, remove_folder
+from osdi_frames.store.segments import NAME, Draft, Segment, is_segment, parsed, remove_folder
 from osdi_frames.store.stamps import end_of, inode_of, name_of, ranges
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
@@ -143,7 +141,7 @@ def folder_of(folder: str | os.PathLike[str], paths: Iterable[str] = ()) -> Path
         raise InvalidArgument(f"{located(name)}: a store is a folder of this machine: {why}")
     path = Path(os.path.realpath(local_path(name)))
     for source in _real(paths):
-        if path in Path(source).parents or any(map(partial(_is_at, source), (path, *path.parents))):
+        if path in Path(source).parents or any(map(partial(_is_at, source), _within(path))):
             raise InvalidArgument(f"{located(name)}: a store is neither inside of an archive nor around it")
     if path.exists() and not _is_store(path):
         raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
@@ -177,9 +175,15 @@ def _real(paths: Iterable[str]) -> Iterator[str]:
                 yield os.path.realpath(local_path(path))
 
 
+def _within(path: Path) -> tuple[Path, ...]:
+    """Return a store, what it will hold, and what it is in."""
+    file = path / NAME / "file"
+    return file, *file.parents
+
+
 def _is_at(source: str, path: Path) -> bool:
     """Whether a path is a source, or matches the pattern that it is."""
-    return str(path) == source or fnmatch.fnmatchcase(str(path), source)
+    return str(path) == source or path.match(source)
 
 
 def _is_store(path: Path) -> bool:
@@ -312,18 +316,11 @@ class _Reading:
             with contextlib.suppress(OSError):  # as of a full disk; the digests decide the next time, too
                 segment.renew()
         self.used.append(segment)
-        problems = defaultdict[int, list[Problem]](list)
-        for before, problem in segment.problems:
-            problems[before].append(problem)
-        for number, group in enumerate(segment.groups):
-            self._handle(problems.pop(group["first"], ()))
-            yield partial(segment.read, number, self.plan, self.store.whole, self.documents), _nothing
-        self._handle(chain.from_iterable(problems.values()))
-        self.documents += segment.documents
-
-    def _handle(self, problems: Iterable[Problem]) -> None:
-        for problem in problems:
+        for problem in segment.problems:
             self.observer.handle(problem)
+        for number in range(len(segment.groups)):
+            yield partial(segment.read, number, self.plan, self.store.whole, self.documents), _nothing
+        self.documents += segment.documents
 
     def _parsed(self, parts: Sequence[Part]) -> Iterator[_Job]:
         """Parse files, and make a segment of them where that is possible."""
@@ -335,10 +332,8 @@ class _Reading:
             work = partial(draft.add, group) if draft else partial(parsed, group)
             yield partial(work, self.plan, before), _nothing
             self.documents += len(group)
-            if draft:
-                draft.documents += len(group)
         if draft:
-            yield _nothing, partial(self._publish, draft)
+            yield _nothing, partial(self._publish, draft, self.documents - before)
 
     def _draft(self, parts: Sequence[Part]) -> Draft | None:
         try:
@@ -347,9 +342,9 @@ class _Reading:
             self._give_up(error)
             return None
 
-    def _publish(self, draft: Draft) -> None:
+    def _publish(self, draft: Draft, documents: int) -> None:
         try:
-            if segment := draft.publish(self.store.version):
+            if segment := draft.publish(self.store.version, documents):
                 self.used.append(segment)
         except OSError as error:
             self._give_up(error)
