@@ -103,7 +103,7 @@ def _store(folder: str | Path) -> Path:
     """Return the folder of a store that is there, before anything is erased."""
     from osdi_frames.store.store import folder_of
 
-    if not (found := folder_of(folder)).exists():
+    if not os.path.exists(found := folder_of(folder)):  # noqa: PTH110 (as there)
         raise SourceNotFound(f"there is no store at {located(os.fspath(folder))}")
     return found
 

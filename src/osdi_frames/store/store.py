@@ -143,7 +143,7 @@ def folder_of(folder: str | os.PathLike[str], paths: Iterable[str] = ()) -> Path
     for source in _real(paths):
         if path in Path(source).parents or any(map(partial(_is_at, source), _within(path))):
             raise InvalidArgument(f"{located(name)}: a store is neither inside of an archive nor around it")
-    if path.exists() and not _is_store(path):
+    if os.path.exists(path) and not _is_store(path):  # noqa: PTH110 (no error of a name that is too long)
         raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
     return path
 
