@@ -352,7 +352,8 @@ class _Reading:
     def _give_up(self, error: OSError) -> None:
         """Write nothing more, as to a full disk; the reading goes on."""
         if self.writes:
-            what = f"cannot be written ({error.strerror}): what it lacks is parsed by each reading"
+            why = error.strerror or type(error).__name__
+            what = f"cannot be written ({why}): what it lacks is parsed by each reading"
             warn_caller(f"the store {located(self.store.folder)} {what}", SourceWarning)
         self.writes = False
 
