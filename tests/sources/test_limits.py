@@ -175,6 +175,16 @@ def test_a_document_above_the_limit_is_skipped_with_where_it_ends_and_the_next_i
     assert problem.detail.endswith(f"{size // 2:,} (Limits.document_bytes)")
 
 
+@pytest.mark.parametrize("size", [2_000, 66_000, 140_000, 5_000_000])
+def test_the_size_of_a_document_above_the_limit_is_the_same_wherever_it_stands(size, tmp_path):
+    path, details = tmp_path / "a.ndjson", set()
+    for before in range(0, 20_000, 4_000):
+        path.write_bytes(b"[1]\n" * before + b"[" * size + b"\n" + b"[1]\n" * 3)
+        _, (problem,) = documents(path, Limits(document_bytes=1000))
+        details.add(problem.detail.partition(", skipped")[0])
+    assert details == {f"a document of {size:,} bytes"}
+
+
 def test_a_pretty_document_above_the_limit_is_skipped_as_a_whole(tmp_path):
     large = {"list": [event(number) for number in range(200_000)]}
     path = tmp_path / "a.json"

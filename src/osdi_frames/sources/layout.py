@@ -61,7 +61,8 @@ def candidates(
     """
     file = _File(name, reader, limits, handle, line, _border(name))
     file.fill(_FIRST)
-    file.buffer = file.buffer.removeprefix(_BOM)
+    if line == 1:
+        file.buffer = file.buffer.removeprefix(_BOM)
     while file.buffer or not file.ended:
         if found := _last_end(file) if file.border is _LINE_END else _ends(file):
             block, file.buffer = memoryview(file.buffer)[: found[-1]], file.buffer[found[-1] :]
@@ -157,7 +158,9 @@ class _File:
         while not (found := self.border.search(self.buffer)) and not self.ended:
             size += self.drop(max(0, len(self.buffer) - _OVERLAP))
             self.fill(_BLOCK)
-        size += self.drop(found.start(1) if found else len(self.buffer))
+        end = found.start(1) if found else len(self.buffer)
+        size += len(self.buffer[:end].rstrip(_BLANK))  # as of one that was read whole
+        self.drop(end)
         self.report(line, size, self.line)
 
     def report(self, line: int, size: int, end: int) -> None:
