@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import fsspec
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -25,6 +26,7 @@ from osdi_frames.errors import (
     DestinationExists,
     InvalidArgument,
     InvalidSource,
+    ProblemsWarning,
     SourceNotFound,
     SourceWarning,
     StoreDamaged,
@@ -215,6 +217,66 @@ def test_a_file_that_is_sealed_while_it_is_read_is_read_to_its_end(
         path.unlink()
     assert first + found.read_all()["comments"].to_pylist() == expected
     assert every(archive, kept) == expected
+
+
+def test_a_large_file_that_is_sealed_while_it_is_cut_is_read_to_its_end(
+    archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = archive / "b.ndjson"
+    path.write_bytes(signed(*map(str, range(400))))
+    expected = every(archive, None)
+    cut = stamps._ranges
+
+    def sealed_meanwhile(*arguments: Any) -> Iterator[Any]:
+        for number, part in enumerate(cut(*arguments)):
+            if number == 1 and path.exists():
+                path.with_name("b.ndjson.zst").write_bytes(zstd(path.read_bytes()))
+                path.unlink()
+            yield part
+
+    monkeypatch.setattr(stamps, "_ranges", sealed_meanwhile)
+    monkeypatch.setattr(stamps, "_BLOCK", 256)
+    monkeypatch.setattr(store, "SEGMENT_BYTES", 1000)
+    assert every(archive, kept) == expected
+
+
+def test_partitions_give_their_rows_once_after_a_reading_has_joined_what_they_were_cut_from(
+    archive: Path, kept: Path
+) -> None:
+    for number in (3, 4, 500):
+        with (archive / "a.ndjson").open("ab") as file:
+            file.write(signed(*(f"{number}-{at}" for at in range(number))))
+        every(archive / "a.ndjson", kept)
+        if number == 4:
+            parts = of.open(archive / "a.ndjson", store=kept).partitions()
+    assert sum(len(part.signatures(dedupe=False)) for part in parts) == 2 + 3 + 4 + 500
+
+
+def test_what_could_not_be_read_behind_an_address_is_asked_for_again(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = fsspec.filesystem("memory")
+    for name in "ab":
+        system.pipe_file(f"/refused/{name}.ndjson", signed(name))
+
+    def refuse(*_: Any, **__: Any) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(type(system), "cat_file", refuse)
+    with pytest.warns(ProblemsWarning, match="Permission denied"):
+        comments("memory://refused", kept, on_error="skip")  # type: ignore[arg-type]
+    monkeypatch.undo()
+    assert comments("memory://refused", kept) == ["a", "b"]  # type: ignore[arg-type]
+    system.rm("/refused", recursive=True)
+
+
+def test_what_grows_by_byte_order_marks_has_the_problem_of_a_fresh_reading(archive: Path, kept: Path) -> None:
+    of.check(archive, store=kept)
+    with (archive / "a.ndjson").open("ab") as file:
+        file.write(b"\xef\xbb\xbf" * 2 + signed("x"))
+    expected = of.check(archive)
+    assert len(expected) == 1
+    pd.testing.assert_frame_equal(of.check(archive, store=kept), expected)
 
 
 def replace_last(archive: Path, data: bytes) -> None:

@@ -23,6 +23,7 @@ from osdi_frames.parsing.plan import CARRIED, ELEMENT, Plan, Select
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
 from osdi_frames.quoting import located
 from osdi_frames.sources.files import Handle
+from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.source import Part
 from osdi_frames.sources.streams import zstd
 from osdi_frames.store.stamps import Stamp, Status, status
@@ -235,6 +236,8 @@ class Draft:
         stamps = [stamp for stamp in self.stamps if stamp is not None]
         if len(stamps) < len(self.parts) or self.statuses != tuple(map(status, self.parts)):
             return None
+        if self._was_refused:
+            return None
         groups = tuple(self.groups[number] for number in sorted(self.groups))
         segment = Segment(self.folder, tuple(stamps), documents, tuple(self.problems), groups, version)
         segment.write()
@@ -242,6 +245,12 @@ class Draft:
         self.folder.rename(published)
         sync(published.parent)
         return replace(segment, folder=published)
+
+    @property
+    def _was_refused(self) -> bool:
+        """Whether something behind an address could not be read, which can be read another time."""
+        is_remote = any(isinstance(part.file, Remote) for part in self.parts)
+        return is_remote and any(found.problem is ProblemKind.NO_FILE for found in self.problems)
 
     def discard(self) -> None:
         """Remove what was not published."""
@@ -261,7 +270,8 @@ def is_segment(folder: Path) -> bool:
 
 def remove_folder(folder: Path) -> None:
     """Remove a segment, or a draft of one; from the first step on it is none."""
-    (folder / _ABOUT).unlink(missing_ok=True)
+    if not folder.name.startswith(DRAFT):
+        folder = folder.rename(folder.with_name(DRAFT + folder.name))
     shutil.rmtree(folder)
     sync(folder.parent)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import stat
 import time
 from collections.abc import Iterator
@@ -71,9 +72,11 @@ class Stamp:
     def renewed(self, part: Part) -> Stamp | None:
         """Return the stamp with the status of a file that still holds these bytes; None where it does not."""
         found = status(part)
-        if found is None or found == self.status:
-            return self if found else None
-        if isinstance(part.file, Remote) or end_of(part) < self.stop:
+        if found is None or end_of(part) < self.stop:
+            return None
+        if found == self.status:
+            return self
+        if isinstance(part.file, Remote):
             return None
         again = Stamp.of(replace(part, start=self.start, stop=self.stop, line=self.line))
         return replace(self, status=again.status) if again and again.digest == self.digest else None
@@ -112,7 +115,8 @@ def ranges(part: Part, size: int) -> list[Part]:
         with contextlib.suppress(*BROKEN), part.open() as file:
             if has_lines(part, Reader(file)):
                 file.seek(part.start)
-                return [*_ranges(replace(part, inode=inode_of(part)), size, file)]
+                found = os.fstat(file.fileno())
+                return [*_ranges(replace(part, inode=found.st_ino), size, file, found.st_size)]
     return [part]
 
 
@@ -127,16 +131,16 @@ def inode_of(part: Part) -> int | None:
     return found[-1] if found and isinstance(found[-1], int) else None
 
 
-def _ranges(part: Part, size: int, file: BinaryIO) -> Iterator[Part]:
+def _ranges(part: Part, size: int, file: BinaryIO, end: int) -> Iterator[Part]:
     at, line = part.start, part.line
-    while part.size >= 2 * size and (block := file.read(_BLOCK)):
+    while end - part.start >= 2 * size and (block := file.read(_BLOCK)):
         line += block.count(b"\n")
         at += len(block)
         stop = at - len(block) + block.rfind(b"\n") + 1
         if stop - part.start >= size and b"\n" in block:
             yield replace(part, stop=stop)
             part = replace(part, start=stop, line=line)
-    if part.size or not part.start:
+    if end > part.start or not part.start:
         yield part
 
 

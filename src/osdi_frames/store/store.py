@@ -229,15 +229,17 @@ class _Match:
         for stamp in segment.stamps:
             files += not rest
             part = rest[0] if rest else next(following, None)
-            if part is None or (name_of(part), part.start) != (stamp.name, stamp.start):
+            begins = stamp.name, stamp.start, stamp.line
+            if part is None or (name_of(part), part.start, part.line) != begins:
                 return None
+            inode = inode_of(part)
             has_grown = end_of(part) > stamp.stop
             renewed = stamp.renewed(part) if stamp.grows or not has_grown else None
             if renewed is None:
                 return None
             stamps.append(renewed)
             parts.append(replace(part, stop=stamp.stop) if has_grown else part)
-            left_of = replace(part, start=stamp.stop, line=stamp.next_line, inode=inode_of(part))
+            left_of = replace(part, start=stamp.stop, line=stamp.next_line, inode=inode)
             rest = (left_of,) if has_grown else ()
         return cls(replace(segment, stamps=tuple(stamps)), tuple(parts), rest, files)
 
