@@ -44,6 +44,13 @@ def wait_for_lock(path: Path) -> int:
     return descriptor
 
 
+def release(descriptor: int) -> None:
+    """Give a lock back, which a process that was forked meanwhile would keep, and close the file."""
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
 def is_locked(path: Path) -> bool:
     """Return whether a process holds a file alone, as the receiver does; not on Windows, where it does not run."""
     if fcntl is None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+import multiprocessing
 import os
 import shutil
+import signal
 import stat
 import sys
 import tempfile
@@ -31,9 +33,11 @@ from osdi_frames.errors import (
     SourceWarning,
     StoreDamaged,
 )
+from osdi_frames.locking import try_lock
 from osdi_frames.parsing import group
 from osdi_frames.receiver import erase
 from osdi_frames.sources import streams
+from osdi_frames.sources.source import Part
 from osdi_frames.store import segments as written
 from osdi_frames.store import stamps, store
 from tests.commands import run
@@ -279,6 +283,35 @@ def test_what_grows_by_byte_order_marks_has_the_problem_of_a_fresh_reading(archi
     pd.testing.assert_frame_equal(of.check(archive, store=kept), expected)
 
 
+@pytest.mark.parametrize("is_cut", [False, True], ids=["store", "partition"])
+def test_what_is_erased_and_sealed_while_it_is_read_takes_nothing_else_along(
+    is_cut: bool, tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "live" / "1.ndjson"
+    file.parent.mkdir()
+    file.write_bytes(signed(*(f"person {number}" for number in range(300))))
+    every(file.parent, kept)
+    if is_cut:
+        rest = of.open(file.parent).partitions(size=4000)
+    with file.open("ab") as live:
+        live.write(signed("later"))
+    opened_as_it_was = Part.open
+
+    def erased_meanwhile(part: Part) -> Any:
+        if part.start and file.exists():
+            text = file.read_bytes().replace(b"person 3", b"")
+            file.with_name("1.ndjson.zst").write_bytes(zstd(text))
+            file.unlink()
+        return opened_as_it_was(part)
+
+    monkeypatch.setattr(Part, "open", erased_meanwhile)
+    if is_cut:
+        with pytest.raises(BadDocument, match="replaced by another file while it was read"):
+            rest[1].signatures()
+    else:
+        assert every(file.parent, kept)[299:] == ["person 299", "later"]
+
+
 def replace_last(archive: Path, data: bytes) -> None:
     (archive / "new").write_bytes(data)
     (archive / "new").replace(archive / "d.ndjson")
@@ -339,8 +372,10 @@ def test_an_erasure_begins_only_where_the_store_is_one(tmp_path: Path, kept: Pat
     (other / "tables" / "part.parquet").write_bytes(b"the only copy")
     with pytest.raises(DestinationExists, match="holds something else"):
         erase(received, persons=["ann-1"], store=other)
-    with pytest.raises(SourceNotFound, match="there is no store at"):
-        erase(received, persons=["ann-1"], store=kept)
+    (tmp_path / "empty").mkdir()
+    for folder in (kept, tmp_path / "empty"):
+        with pytest.raises(SourceNotFound, match="there is no store at"):
+            erase(received, persons=["ann-1"], store=folder)
     assert [path.name for path in other.rglob("*")] == ["tables", "part.parquet"]
     assert len(of.read_signatures(received)) == 1
     of.read_signatures(received, store=kept)
@@ -418,6 +453,36 @@ def test_what_somebody_puts_into_a_store_stays_there(archive: Path, kept: Path) 
     store.remove_stale(kept)
     assert (kept / "notes" / "thesis.odt").read_text() == "the only copy"
     assert (kept / "exported" / "events.parquet").read_text() == "the only copy"
+
+
+def test_a_reading_whose_clean_up_fails_gives_its_rows_and_says_so(
+    archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments(archive, kept)
+    (archive / "a.ndjson").write_bytes(signed("a3"))
+
+    def refuse(_: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(store, "remove_folder", refuse)
+    with pytest.warns(SourceWarning, match="keeps what is not needed, which cannot be removed"):
+        assert comments(archive, kept)[0] == "a3"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes that are forked")
+def test_a_process_that_was_forked_during_a_reading_holds_no_lock(archive: Path, kept: Path) -> None:
+    reading = of.open(archive, store=kept).scan("signatures", ["comments"], dedupe=False)
+    reading.read_next_batch()
+    other = multiprocessing.get_context("fork").Process(target=signal.pause)
+    other.start()
+    try:
+        reading.read_all()
+        lock = try_lock(kept / ".reading")
+        assert lock is not None
+        os.close(lock)
+    finally:
+        other.kill()
+        other.join()
 
 
 @pytest.mark.parametrize("call", [(tempfile, "mkdtemp"), (written, "create_file"), (Path, "rename")])

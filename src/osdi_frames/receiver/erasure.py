@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from osdi_frames.durable import PARTIAL, write_file
-from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
+from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.locking import require_shared_locks, wait_for_lock
 from osdi_frames.quoting import located, with_paths_cut
 from osdi_frames.receiver import envelope
@@ -83,7 +83,11 @@ def erase(
         No receiver has written here, or there is no such store.
     """
     require_shared_locks()
-    kept = None if store is None else _store(store)
+    kept = None
+    if store is not None:
+        from osdi_frames.store.store import find_store, remove_stale  # a receiver needs no Parquet
+
+        kept = find_store(store)
     folders = worker_folders(Path(archive))
     eraser = _Eraser(Person(persons, emails), stamp(now()))
     for folder in folders:
@@ -93,19 +97,8 @@ def erase(
             for path in (folder / TORN).glob("*.torn"):
                 eraser.erase_torn(path)
     if kept is not None:
-        from osdi_frames.store.store import remove_stale  # a receiver needs no Parquet
-
         remove_stale(kept)
     return eraser.done
-
-
-def _store(folder: str | Path) -> Path:
-    """Return the folder of a store that is there, before anything is erased."""
-    from osdi_frames.store.store import folder_of
-
-    if not os.path.exists(found := folder_of(folder)):  # noqa: PTH110 (as there)
-        raise SourceNotFound(f"there is no store at {located(os.fspath(folder))}")
-    return found
 
 
 @contextlib.contextmanager

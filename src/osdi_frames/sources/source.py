@@ -98,15 +98,26 @@ class Part:
         stream = cast("BinaryIO", io.FileIO(path) if self.stop is None else _Until(path, self.stop))
         if self.inode not in (None, os.fstat(stream.fileno()).st_ino):
             stream.close()
-            raise OSError(errno.ESTALE, "replaced by another file while it was read", path)
+            raise _replaced(path)
         return stream
 
     def _sealed(self, path: str) -> BinaryIO:
         if not self.is_range:
             return open(path, "rb", buffering=0)
         with zstd.open(path) as file:
-            file.seek(self.start)
-            return io.BytesIO(file.read(-1 if self.stop is None else self.stop - self.start))
+            text = file.read()
+        # An erasure that came with the sealing leaves each line where it was, but not each byte.
+        begins = np.append(0, np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1)
+        start = int(begins[min(self.line, len(begins)) - 1])
+        if self.stop is None:
+            return io.BytesIO(text[start:])
+        if start != self.start or self.stop not in begins:
+            raise _replaced(path)
+        return io.BytesIO(text[start : self.stop])
+
+
+def _replaced(path: str) -> OSError:
+    return OSError(errno.ESTALE, "replaced by another file while it was read", path)
 
 
 class _Until(io.FileIO):

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import os
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib import metadata
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from osdi_frames.durable import make_folder
-from osdi_frames.errors import DestinationExists, InvalidArgument, SourceWarning
-from osdi_frames.locking import try_lock, wait_for_lock
+from osdi_frames.errors import DestinationExists, InvalidArgument, SourceNotFound, SourceWarning
+from osdi_frames.locking import release, try_lock, wait_for_lock
 from osdi_frames.parsing.group import GroupResult, grouped
 from osdi_frames.parsing.parse import Observer, cores_of_process
 from osdi_frames.parsing.plan import Plan
@@ -105,17 +105,32 @@ class Store:
                 warn_caller(f"the store {located(self.folder)} {what}", SourceWarning)
                 writes = False
             writes = writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
+            segments = self._segments() if is_open else []
             reading = _Reading(self, plan, observer, writes, cores or cores_of_process())
             with bar("reading", progress, unit="B") as done:
                 done.reset(sum(part.size for part in parts))
-                yield from reading.results(parts, self._segments() if is_open else [], done.update)
+                yield from reading.results(parts, segments, done.update)
         if writes:
-            _remove(self.folder, lambda segment: self._is_other(segment) or reading.is_superseded(segment))
+            self._clean({segment.folder for segment in segments}, reading)
+
+    def _clean(self, known: Collection[Path], reading: _Reading) -> None:
+        """Remove what a reading does not need; of what others have added since, nothing."""
+
+        def is_superfluous(segment: Segment) -> bool:
+            return self._is_other(segment) or (segment.folder in known and reading.is_superseded(segment))
+
+        try:
+            _remove(self.folder, is_superfluous)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            what = f"keeps what is not needed, which cannot be removed ({why})"
+            warn_caller(f"the store {located(self.folder)} {what}", SourceWarning)
 
     def cut(self, parts: Sequence[Part]) -> list[tuple[Part, ...]]:
         """Return the parts of each segment, and of what lies between them."""
         reading = _Reading(self, self.whole, Observer(None), writes=False)
-        found = reading.matched(parts, self._segments())
+        with _locked(self.folder / _READING, shared=True) as is_open:
+            found = [*reading.matched(parts, self._segments() if is_open else [])]
         return [item.parts if isinstance(item, _Match) else tuple(item) for item in found]
 
     def _segments(self) -> list[Segment]:
@@ -145,6 +160,22 @@ def folder_of(folder: str | os.PathLike[str], paths: Iterable[str] = ()) -> Path
             raise InvalidArgument(f"{located(name)}: a store is neither inside of an archive nor around it")
     if os.path.exists(path) and not _is_store(path):  # noqa: PTH110 (no error of a name that is too long)
         raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
+    return path
+
+
+def find_store(folder: str | os.PathLike[str]) -> Path:
+    """Return the path of a store that is there.
+
+    Raises
+    ------
+    SourceNotFound
+        It is not.
+    InvalidArgument, DestinationExists
+        It cannot be one, or is something else; see `Store.of`.
+    """
+    path = folder_of(folder)
+    if not os.path.isdir(path) or not ((path / _WRITING).exists() or any(map(is_segment, path.iterdir()))):  # noqa: PTH112 (no error of a name that is too long)
+        raise SourceNotFound(f"there is no store at {located(os.fspath(folder))}")
     return path
 
 
@@ -207,7 +238,7 @@ def _locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator
         yield descriptor is not None
     finally:
         if descriptor is not None:
-            os.close(descriptor)
+            release(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
