@@ -97,6 +97,11 @@ class Place:
     source_file: str | None
     source_line: int | None = None
 
+    @property
+    def order(self) -> tuple[str, int]:
+        """What places are sorted by; a file comes before its lines."""
+        return self.source_file or "", self.source_line or 0
+
     def __str__(self) -> str:
         name = quoting.named(self.source_file or "<objects>")
         return name if self.source_line is None else f"{name}:{self.source_line}"
@@ -179,6 +184,7 @@ class Policy:
     on_error: OnError
     skipped: int = field(default=0, init=False)
     first: Problem | None = field(default=None, init=False)
+    """By file and line."""
     unknown_prefix: Problem | None = field(default=None, init=False)
     unread: Counter[str] = field(default_factory=Counter, init=False)
     """The files that no reader takes, by their kind."""
@@ -201,7 +207,8 @@ class Policy:
         if self.on_error == "raise":
             raise BadDocument(f"{problem}; {_PASSED_OVER}")
         self.skipped += count
-        self.first = self.first or problem
+        # How far ahead of documents a file is opened depends on the groups that they are read in.
+        self.first = min(self.first or problem, problem, key=lambda found: found.place.order)
 
     def close(self, warn: Callable[[str, type[UserWarning]], None] = warn_caller) -> None:
         """Warn of skipped problems and unread files.
