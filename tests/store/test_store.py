@@ -519,7 +519,7 @@ def test_files_that_are_shown_alike_are_told_apart(archive: Path, kept: Path, a_
 
 @pytest.mark.usefixtures("a_file_a_segment")
 def test_the_first_problem_that_is_named_is_the_first_by_file_and_line(archive: Path, kept: Path) -> None:
-    (archive / "a.ndjson").write_bytes(b'[{"osdi:signature": {"created_date": 7}}]\n')
+    (archive / "a.ndjson").write_bytes(b'{"broken": \n')
     (archive / "z.ndjson.zst").write_bytes(zstd(signed("z1"))[:-3])
     for folder in (None, kept, kept):
         with pytest.warns(ProblemsWarning, match=r"the first: .*a\.ndjson:1"):
