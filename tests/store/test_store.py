@@ -354,6 +354,16 @@ def test_a_named_pipe_is_read_once(tmp_path: Path, kept: Path) -> None:
     writer.join()
 
 
+def test_a_draft_that_lacks_nothing_but_its_name_goes_with_the_next_reading(
+    archive: Path, kept: Path
+) -> None:
+    comments(archive, kept)
+    [segment] = kept.glob("segment-*")
+    shutil.copytree(segment, kept / ".draft-left")
+    comments(archive, kept)
+    assert not [*kept.glob(".draft-*")]
+
+
 def test_what_killed_processes_left_goes_with_the_next_erasure(tmp_path: Path, kept: Path) -> None:
     received = tmp_path / "received"
     receive(received, [f"[{ANN}]".encode()])

@@ -31,7 +31,7 @@ from osdi_frames.sources.files import is_address, local_path
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
-from osdi_frames.store.segments import NAME, Draft, Segment, is_segment, parsed, remove_folder
+from osdi_frames.store.segments import DRAFT, NAME, Draft, Segment, is_segment, parsed, remove_folder
 from osdi_frames.store.stamps import end_of, inode_of, name_of, ranges
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
@@ -194,7 +194,11 @@ def _remove(folder: Path, is_superfluous: Callable[[Segment], bool], *, wait: bo
         _locked(folder / _READING, wait=wait) as is_unread,
     ):
         for path in folder.iterdir() if is_alone and is_unread else ():
-            if is_segment(path) and ((segment := Segment.load(path)) is None or is_superfluous(segment)):
+            if is_segment(path) and (
+                path.name.startswith(DRAFT)  # it can be complete but for its name
+                or (segment := Segment.load(path)) is None
+                or is_superfluous(segment)
+            ):
                 remove_folder(path)
 
 
