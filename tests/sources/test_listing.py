@@ -358,6 +358,14 @@ def test_a_segment_that_is_sealed_after_it_was_listed_is_read(tmp_path):
     assert agreed(plain) == (["e1"], [])
 
 
+def test_a_range_behind_the_last_line_of_a_sealed_segment_is_empty(tmp_path):
+    text = lines([event(1), event(2)])
+    (tmp_path / f"{SEGMENT}.zst").write_bytes(zstd(text.rstrip(b"\n")))
+    behind = Part(str(tmp_path / SEGMENT), start=len(text), line=3)
+    with behind.open() as file:
+        assert file.read() == b""
+
+
 def test_while_segments_are_sealed_each_is_listed_exactly_once(tmp_path):
     count = 1500
     for number in range(count):

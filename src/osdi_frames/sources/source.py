@@ -108,7 +108,7 @@ class Part:
             text = file.read()
         # An erasure that came with the sealing leaves each line where it was, but not each byte.
         begins = np.append(0, np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1)
-        start = int(begins[min(self.line, len(begins)) - 1])
+        start = int(begins[self.line - 1]) if self.line <= len(begins) else len(text)
         if self.stop is None:
             return io.BytesIO(text[start:])
         if start != self.start or self.stop not in begins:

@@ -100,13 +100,12 @@ class Store:
         """
         with contextlib.ExitStack() as locks:
             is_open = locks.enter_context(_locked(self.folder / _READING, shared=True))
-            if writes and not os.access(self.folder, os.W_OK):
-                what = "cannot be written: what it lacks is parsed by each reading"
-                warn_caller(f"the store {located(self.folder)} {what}", SourceWarning)
-                writes = False
-            writes = writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
-            segments = self._segments() if is_open else []
             reading = _Reading(self, plan, observer, writes, cores or cores_of_process())
+            if not os.access(self.folder, os.W_OK):
+                reading.give_up()
+            writes = reading.writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
+            reading.writes = writes
+            segments = self._segments() if is_open else []
             with bar("reading", progress, unit="B") as done:
                 done.reset(sum(part.size for part in parts))
                 yield from reading.results(parts, segments, done.update)
@@ -122,8 +121,7 @@ class Store:
         try:
             _remove(self.folder, is_superfluous)
         except OSError as error:
-            why = error.strerror or type(error).__name__
-            what = f"keeps what is not needed, which cannot be removed ({why})"
+            what = f"keeps what is not needed, which cannot be removed{_why(error)}"
             warn_caller(f"the store {located(self.folder)} {what}", SourceWarning)
 
     def cut(self, parts: Sequence[Part]) -> list[tuple[Part, ...]]:
@@ -158,7 +156,7 @@ def folder_of(folder: str | os.PathLike[str], paths: Iterable[str] = ()) -> Path
     for source in _real(paths):
         if path in Path(source).parents or any(map(partial(_is_at, source), _within(path))):
             raise InvalidArgument(f"{located(name)}: a store is neither inside of an archive nor around it")
-    if os.path.exists(path) and not _is_store(path):  # noqa: PTH110 (no error of a name that is too long)
+    if os.path.exists(path) and not _is_store(path, empty=True):  # noqa: PTH110 (no error of a name that is too long)
         raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
     return path
 
@@ -174,7 +172,7 @@ def find_store(folder: str | os.PathLike[str]) -> Path:
         It cannot be one, or is something else; see `Store.of`.
     """
     path = folder_of(folder)
-    if not os.path.isdir(path) or not ((path / _WRITING).exists() or any(map(is_segment, path.iterdir()))):  # noqa: PTH112 (no error of a name that is too long)
+    if not _is_store(path, empty=False):
         raise SourceNotFound(f"there is no store at {located(os.fspath(folder))}")
     return path
 
@@ -221,12 +219,12 @@ def _is_at(source: str, path: Path) -> bool:
     return str(path) == source or path.match(source)
 
 
-def _is_store(path: Path) -> bool:
-    """Whether a folder is a store, or can be one; a copy may be without the files that are locked."""
-    if not path.is_dir():
+def _is_store(path: Path, *, empty: bool) -> bool:
+    """Whether a folder is a store, or can become one; a copy may be without the files that are locked."""
+    if not os.path.isdir(path):  # noqa: PTH112 (no error of a name that is too long)
         return False
-    found = (item for item in path.iterdir() if item.is_dir() or item.name[0] != ".")
-    return (path / _WRITING).exists() or all(map(is_segment, found))
+    found = [item for item in path.iterdir() if item.is_dir() or item.name[0] != "."]
+    return (path / _WRITING).exists() or (all(map(is_segment, found)) and (empty or found != []))
 
 
 @contextlib.contextmanager
@@ -376,7 +374,7 @@ class _Reading:
         try:
             return Draft.of(self.store.folder, parts, self.store.whole) if self.writes else None
         except OSError as error:
-            self._give_up(error)
+            self.give_up(error)
             return None
 
     def _publish(self, draft: Draft, documents: int) -> None:
@@ -384,15 +382,18 @@ class _Reading:
             if segment := draft.publish(self.store.version, documents):
                 self.used.append(segment)
         except OSError as error:
-            self._give_up(error)
+            self.give_up(error)
 
-    def _give_up(self, error: OSError) -> None:
+    def give_up(self, error: OSError | None = None) -> None:
         """Write nothing more, as to a full disk; the reading goes on."""
         if self.writes:
-            why = error.strerror or type(error).__name__
-            what = f"cannot be written ({why}): what it lacks is parsed by each reading"
+            what = f"cannot be written{_why(error)}: what it lacks is parsed by each reading"
             warn_caller(f"the store {located(self.store.folder)} {what}", SourceWarning)
         self.writes = False
+
+
+def _why(error: OSError | None) -> str:
+    return f" ({error.strerror or type(error).__name__})" if error else ""
 
 
 def _done(job: _Job) -> tuple[GroupResult | None, Callable[[], object]]:
