@@ -106,27 +106,16 @@ def test_any_flipped_byte_of_a_compressed_file_is_reported_or_harmless(kind):
 
 
 @pytest.mark.parametrize("kind", ["bz2", "xz"])
-def test_of_a_stream_that_breaks_off_all_but_the_last_kibibyte_before_the_break_is_read(kind):
+def test_of_a_bzip2_or_xz_that_breaks_the_beginning_is_read_and_the_break_is_an_error(kind):
     pack, unpack = PACKED[kind]
-    whole = random.Random(3).randbytes(3_000_000)
+    whole = random.Random(3).randbytes(5_000_000)
     packed = pack(whole)
-    read, error = unpacked(packed[: len(packed) * 9 // 10], unpack)
-    assert isinstance(error, EOFError)
-    assert whole.startswith(read)
-    # Of bzip2, 900,000 bytes are decompressed together: those before the last such block.
-    assert len(read) > (1_800_000 if kind == "bz2" else 2_600_000) - 1024
-
-
-@pytest.mark.parametrize("kind", ["bz2", "xz"])
-def test_what_precedes_a_damaged_block_of_bzip2_or_xz_is_read(kind):
-    pack, unpack = PACKED[kind]
-    pieces = [random.Random(seed).randbytes(900_000) for seed in range(3)]
-    packed = bytearray(pack(b"".join(pieces)))
-    packed[len(packed) * 5 // 6] ^= 0xFF
-    read, error = unpacked(bytes(packed), unpack)
-    assert error is not None
-    assert len(read) >= 1_800_000 - 1024
-    assert b"".join(pieces).startswith(read[: 1_800_000 - 1024])
+    damaged = bytearray(packed)
+    damaged[len(packed) * 9 // 10] ^= 0xFF
+    for broken in (packed[: len(packed) * 9 // 10], bytes(damaged)):
+        read, error = unpacked(broken, unpack)
+        assert error is not None
+        assert read[:2_000_000] == whole[:2_000_000]  # what follows can be wrong: the checksum is at the end
 
 
 def test_an_xz_that_asks_for_more_memory_than_any_preset_is_reported(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import stat
 import zipfile
 from typing import Any
@@ -47,25 +46,6 @@ def test_of_every_truncation_of_a_zip_a_problem_is_listed(tmp_path):
     for size in range(0, len(whole), 7):
         path.write_bytes(whole[:size])
         assert documents(path)[1], size
-
-
-@pytest.mark.parametrize("text", [b"{}", b"[{}]", b'{"a": "' + b"b" * 40 + b'"}'], ids=["{}", "[{}]", "long"])
-@pytest.mark.parametrize("files", [FILES, {"000.ndjson": b"\n".join(FILES.values())}], ids=["many", "one"])
-def test_a_zip_whose_damage_is_json_is_read_as_a_zip(text, files, tmp_path):
-    path, damaged = tmp_path / "a.zip", bytearray(zipped(files))
-    damaged[: len(text)] = text
-    path.write_bytes(damaged)
-    with zipfile.ZipFile(path) as archive:
-        whole, broken = [], []
-        for name in archive.namelist():
-            try:
-                whole.append(json.loads(archive.read(name))["identifiers"][0].removeprefix("platform:"))
-            except zipfile.BadZipFile:
-                broken.append(f"{path}!{name}")
-    rows, problems = agreed(tmp_path)
-    assert rows == whole
-    assert problems
-    assert [problem.place.source_file for problem in documents(path)[1]] == broken
 
 
 def test_text_that_kept_the_name_of_a_zip_is_read(tmp_path):
@@ -142,9 +122,3 @@ def test_members_are_opened_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.setattr(zipfile.ZipFile, "open", noted)
     found = [(len(chunk.documents), len(opened)) for chunk in read(path, print)]
     assert found == [(1, number + 1) for number in range(MEMBERS)]
-
-
-@pytest.mark.parametrize("before", [b"{", b"[", b"#!/bin/sh\n"])
-def test_a_zip_behind_other_bytes_is_read_by_its_index(before, tmp_path):
-    (tmp_path / "a.zip").write_bytes(before + zipped(FILES))
-    assert agreed(tmp_path) == ([f"e{number}" for number in range(MEMBERS)], [])

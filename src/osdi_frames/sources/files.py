@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePath
-from typing import Any, BinaryIO, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 
 from osdi_frames.errors import InvalidSource, KeyRefused, OsdiError, SourceNotFound
@@ -491,28 +491,13 @@ def suffix(name: str) -> str:
     return f".{last.lower()}" if stem and dot else ""
 
 
-def container(name: str, head: bytes, stream: BinaryIO | None = None) -> ContainerKind | None:
-    """Return which container a file is.
-
-    Its first bytes decide, then its name; None is a file of documents. Of a zip whose first bytes are damaged to text,
-    the end decides, where the stream is seekable.
-    """
+def container(name: str, head: bytes) -> ContainerKind | None:
+    """Return which container a file is, by its first bytes, then by its name; None is a file of documents."""
     if found := _MAGIC.match(head):
         return cast("ContainerKind", found.lastgroup)
     # The beginning may be damaged; and whoever saved a decompressed file may have kept its name.
     is_text = _JSON.match(head) or (head and suffix(name) in COMPRESSED)
-    kind = cast("ContainerKind | None", _KINDS.get(suffix(name)))
-    return None if is_text and not (kind == "zip" and stream and _ends_as_zip(stream)) else kind
-
-
-def _ends_as_zip(stream: BinaryIO) -> bool:
-    if not stream.seekable():
-        return False
-    at = stream.tell()
-    try:
-        return zipfile.is_zipfile(stream)
-    finally:
-        stream.seek(at)
+    return None if is_text else cast("ContainerKind | None", _KINDS.get(suffix(name)))
 
 
 def holds_documents(name: str, head: Callable[[], bytes]) -> bool:

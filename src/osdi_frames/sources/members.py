@@ -10,7 +10,7 @@ import struct
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -42,7 +42,6 @@ Files: TypeAlias = Iterator[tuple[str, Reader]]
 _END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
 _END_REACH = _END.size + (1 << 16)  # it is followed by a comment
 _ZIP_IN_MEMORY = 64 << 20  # of one that is copied
-_HEADERS: Any = tarfile  # how a block fails to be one: the stubs lack these errors
 _LONGEST = 1 << 20  # bytes of a tar's long name or pax records, which tarfile reads at once
 _LONG = (b"x", b"g", b"X", b"L", b"K")  # types of these: of pax (one file's, all files', Solaris') and of GNU
 _NO_FILE = "a link, pipe or device"
@@ -69,7 +68,7 @@ class Unpacking:
             More than the budget was decompressed.
         """
         content = content or name
-        kind = container(content, reader.peek(), reader)
+        kind = container(content, reader.peek())
         if kind is None:
             if not reader.peek(1) and (name != content or not is_lines(name)):
                 self._empty(name)
@@ -110,7 +109,7 @@ class Unpacking:
 
     def _tarred(self, name: str, reader: Reader, depth: int) -> Files:
         is_empty = True
-        for info, member in _tar_members(reader, lambda reason: self.handle(unreadable(name, reason))):
+        for info, member in _tar_members(reader):
             is_empty = False
             inner = f"{name}!{file_name(info.name)}"
             pieces = pieces_of(member or io.BytesIO())
@@ -187,65 +186,43 @@ def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
         archive.open(info).close()
 
 
-def _tar_members(
-    reader: Reader, damaged: Callable[[str], object]
-) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
-    """Yield the members of a tar in their order.
+def _tar_members(reader: Reader) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
+    """Yield the members of a tar in their order, files with their content, to be read before the next member.
 
-    Files are returned with their content.
-    Call `damaged` with each stretch that holds no header where one is due, and for a missing end. After such a
-    stretch reading goes on with the next valid header. Content is to be read before the next member.
+    Raises
+    ------
+    ValueError
+        No header is where one is due, or the end marker is missing. What came before was yielded.
     """
-    options: Any = {"ignore_zeros": True, "damaged": damaged}
     available: Any = SimpleNamespace(read=reader.read1)  # `read` loses what precedes a break in a block
-    tar: Any = _Tar.open(fileobj=available, mode="r|", **options)
-    with tar as archive:
+
+    class Header(_Header):
+        """The headers of this tar: tarfile takes a class, which holds what was read."""
+
+    opened: Any = tarfile.TarFile.open
+    with opened(fileobj=available, mode="r|", ignore_zeros=True, tarinfo=Header) as archive:
         while info := archive.next():
             archive.members.clear()  # tarfile keeps them to look names up
             yield info, archive.extractfile(info) if info.isfile() else None
-        if not archive.ended:
-            damaged("truncated: the end marker is missing")
+    if not Header.ended:
+        raise ValueError("truncated: the end marker is missing")
 
 
 class _Header(tarfile.TarInfo):
-    """A header that reports to its tar invalid ones."""
+    """A header that raises an error where `ignore_zeros` would pass over damaged blocks in silence."""
+
+    ended = False
+    """Whether the last block read was one of an end marker."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        info = super().frombuf(buf, encoding, errors)
-        if info.size < 0 or (info.type in _LONG and info.size > _LONGEST):
-            raise _HEADERS.InvalidHeaderError("bad size")
-        return info
-
-    @classmethod
-    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
-        tar = cast("_Tar", archive)
+        cls.ended = not any(buf) and (len(buf) == tarfile.BLOCKSIZE or (not buf and cls.ended))
         try:
-            info = super().fromtarfile(tar)
-        except _HEADERS.EmptyHeaderError:  # the end of the file
+            info = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if any(buf):
+                raise ValueError(f"{error} where a member is due; the rest of the tar is not read") from None
             raise
-        except _HEADERS.EOFHeaderError:
-            tar.ended = True
-            raise
-        except (tarfile.HeaderError, ValueError) as error:
-            if not tar.lost:  # once, until a header follows
-                tar.lost = True
-                tar.damaged(f"no valid header before byte {tar.fileobj.tell():,}")
-            raise _HEADERS.InvalidHeaderError(str(error)) from error  # `ignore_zeros` goes on
-        tar.ended = tar.lost = False
+        if info.size < 0 or (info.type in _LONG and info.size > _LONGEST):
+            raise ValueError("a member of impossible size; the rest of the tar is not read")
         return info
-
-
-class _Tar(tarfile.TarFile):
-    """A tar that remembers its end marker.
-
-    It also reports what was no header.
-    """
-
-    tarinfo = _Header
-    ended = False
-    lost = False
-
-    def __init__(self, *args: Any, damaged: Callable[[str], object], **options: Any) -> None:
-        self.damaged = damaged
-        super().__init__(*args, **options)  # reads the first header

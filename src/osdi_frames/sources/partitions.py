@@ -85,7 +85,7 @@ def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
     if weight > step and (not isinstance(file, Remote) or file.has_ranges):
         with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
             reader = Reader(stream)
-            if container(file_name(str(file)), reader.peek(), reader) is None:
+            if container(file_name(str(file)), reader.peek()) is None:
                 cuts = range(step - position % step, weight, step)
                 return [Part(file, *ends) for ends in itertools.pairwise((0, *cuts, weight))]
     return [Part(file)]

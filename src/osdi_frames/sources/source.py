@@ -311,7 +311,7 @@ def _single(name: str, stream: BinaryIO, limits: Limits) -> bytes | None:
     with contextlib.suppress(OSError):  # `candidates` yields what comes before it
         data = stream.read(_SMALL)
         is_small = len(data) < min(_SMALL, limits.document_bytes) and not stream.read(1)
-        if is_small and container(name, data, stream) is None and (document := single(name, data)):
+        if is_small and container(name, data) is None and (document := single(name, data)):
             return document
     stream.seek(0)
     return None

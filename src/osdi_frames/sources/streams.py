@@ -1,6 +1,6 @@
 """Byte streams: buffered, counted, fetched ahead, decompressed.
 
-Decompression yields everything before the byte at which a stream breaks.
+Decompression of gzip and zstd yields everything before the byte at which a stream breaks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ CORRUPT = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstd.ZstdE
 
 _BLOCK = 1 << 16  # bytes that a reader buffers
 _PIECE = 1 << 20  # bytes decompressed at once
-_STEP = 1 << 10  # bytes decompressed at once where an error would take all of them
 _MEMORY = 256 << 20  # bytes that an xz may take for its dictionary; `xz -9` needs 65 MiB
 _FIRST = 512  # bytes that the first read returns at least, so that a container is recognised
 
@@ -168,58 +167,26 @@ def _after_padding(data: bytes, reader: Reader) -> bytes:
 
 
 def unbzip2(reader: Reader) -> Iterator[bytes]:
-    """Yield the bytes of a bzip2 stream before a break.
-
-    Up to a kibibyte before the break is lost; the error is raised only then.
-    """
-    return _in_steps(reader, bz2.BZ2Decompressor, "bzip2")
+    """Yield the bytes of a bzip2 stream; up to a mebibyte before a break is lost."""
+    return _decompressed(reader, bz2.BZ2Decompressor, "bzip2")
 
 
 def unxz(reader: Reader) -> Iterator[bytes]:
-    """Yield the bytes of an xz stream before a break.
-
-    Up to a kibibyte before the break is lost; the error is raised only then.
-    """
-    return _in_steps(reader, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, _MEMORY), "xz")
+    """Yield the bytes of an xz stream; up to a mebibyte before a break is lost."""
+    return _decompressed(reader, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, _MEMORY), "xz")
 
 
-def _in_steps(reader: Reader, decompressor: Callable[[], _Decompressor], name: str) -> Iterator[bytes]:
+def _decompressed(reader: Reader, decompressor: Callable[[], _Decompressor], name: str) -> Iterator[bytes]:
     data, is_more = b"", True
     while is_more:
         stream = decompressor()
-        yield from _together(_steps(stream, data, reader, name))
+        while not stream.eof:
+            if stream.needs_input and not (data := data or reader.read1()):
+                raise EOFError(f"truncated {name}")
+            yield stream.decompress(data, _PIECE)
+            data = b""
         data = _after_padding(stream.unused_data, reader)
         is_more = bool(data)
-
-
-def _steps(stream: _Decompressor, data: bytes, reader: Reader, name: str) -> Iterator[bytes]:
-    """Decompress a stream in small steps.
-
-    The call that meets an error drops what it made before.
-    """
-    while not stream.eof:
-        if stream.needs_input and not (data := data or reader.read1()):
-            raise EOFError(f"truncated {name}")
-        yield stream.decompress(data, _STEP)
-        data = b""
-
-
-def _together(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Join pieces of a step each.
-
-    An error is raised after what came before it.
-    """
-    waiting: list[bytes] = []
-    try:
-        for piece in pieces:
-            waiting.append(piece)
-            if len(waiting) * _STEP >= _BLOCK:
-                yield b"".join(waiting)
-                waiting.clear()
-    except Exception:
-        yield b"".join(waiting)
-        raise
-    yield b"".join(waiting)
 
 
 def unzstd(reader: Reader) -> Iterator[bytes]:
