@@ -1,19 +1,15 @@
 """Count the package's lines of code: `python -m tests.code_lines` prints them as a Markdown table.
 
-With ``--write`` the table replaces the one at the end of tests/README.md. Docstrings, comments, blank lines and
-imports are not code.
+Docstrings, comments, blank lines and imports are not code.
 """
 
 import ast
 import io
-import sys
 import tokenize
 from collections import Counter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "osdi_frames"
-README = Path(__file__).with_name("README.md")
-MARK = "<!-- lines of code: python -m tests.code_lines --write -->\n"
 
 _WITH_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _NOT_CODE = {
@@ -75,7 +71,4 @@ def markdown() -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--write"]:
-        README.write_text(README.read_text("utf-8").partition(MARK)[0] + MARK + markdown(), "utf-8")
-    else:
-        print(markdown(), end="")
+    print(markdown(), end="")
