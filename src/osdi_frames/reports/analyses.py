@@ -74,8 +74,8 @@ class Analysis:
     is_over_time
         Whether its rows are in the order of time.
     is_published
-        Whether it is made where small counts are hidden. Counts by time, source or action are not: they bound those of
-        the other reports, so that hidden ones could be computed.
+        Whether it is made where small counts are hidden. One that counts people or acts is not: its counts bound those
+        of the other reports, and which to hide would have to be searched for.
     """
 
     name: str
@@ -254,7 +254,6 @@ PEOPLE: Final = (
         (Shown("people"), _SHARE),
         "repeats",
         "people",
-        is_published=True,
         caption=_COMING,
     ),
 )
