@@ -260,8 +260,9 @@ class Archive(Reader):
         amount, currency, number, is_first, is_new, excluded.
 
         `number` counts the acts of a person that have a date and are not excluded, from 1; what `where` leaves out is
-        counted, too, so `is_first` is about the archive. `is_new` says of the first whether the person was created at
-        most a day before it; it is missing where that is not known.
+        counted, too, so `is_first` is about the archive. `is_new` is true of a first act if the person was created at
+        most a day before or after it, and false if earlier; it is missing if the person was created later, as by an
+        import, or at no known time. Of all other acts it is false.
 
         Examples
         --------

@@ -32,8 +32,12 @@ _OF: Final = "actions of "
 
 #: Acts of one time are ordered by all that tells them apart, so that the order of files does not matter.
 _ORDER: Final = ", ".join(("date NULLS LAST", "person_id", "rank", "subject_id", "own_id", *REFERRED))
-#: Who was created longer before the first act is not new by it.
+#: How long before or after the first act a person is created who is new by it: clocks differ, and acts are back-dated.
 _NEW: Final = "INTERVAL 1 DAY"
+#: Who was created longer before is not new; a later date, as that of an import, says nothing of either.
+_OF_NEW: Final = (
+    f"CASE WHEN created_date < date - {_NEW} THEN false WHEN created_date <= date + {_NEW} THEN true END"
+)
 _AT_ONCE: Final = 1 << 17  # acts that are ordered at once: DuckDB takes a kilobyte for each
 
 
@@ -85,7 +89,7 @@ def actions(
     shown = ACTIONS.schema(ACTIONS.select(names))
     for period in _periods(acts, engine):
         found = engine.ask(
-            f"""{acts} SELECT acts.*, created_date >= date - {_NEW} AS of_new,
+            f"""{acts} SELECT acts.*, {_OF_NEW} AS of_new,
                 CASE WHEN date IS NOT NULL AND excluded IS NULL THEN person END AS counted
             FROM acts LEFT JOIN persons USING (person_id) WHERE {period} ORDER BY {_ORDER}"""
         )

@@ -123,7 +123,9 @@ def people_rules(columns: Collection[str]) -> Rules:
     return Rules(
         identities=PEOPLE.element.identities,
         blocks=BLOCKS,
-        extremes=tuple(name for name in (*_SEEN, "received_at", "fetched_at") if name in columns),
+        extremes=tuple(
+            name for name in (*_SEEN, "created_date", "received_at", "fetched_at") if name in columns
+        ),
         collected="custom_fields" if "custom_fields" in columns else None,
         rank=f"carried & {_OWN} <> 0, carried & {_HELD} <> 0",
     )

@@ -31,7 +31,10 @@ ORDER: Final = ", ".join(
 #: When a document was received or fetched: a thing has the latest of its versions.
 ENVELOPE: Final = ("received_at", "fetched_at")
 #: Columns of which a thing has the least or the greatest of all its versions.
-EXTREMES: Final = dict.fromkeys(ENVELOPE, "max") | {"first_seen": "min", "last_seen": "max"}
+EXTREMES: Final = {
+    **dict.fromkeys((*ENVELOPE, "last_seen"), "max"),
+    **dict.fromkeys(("created_date", "first_seen"), "min"),
+}
 #: Of an act, the person's identity in two halves, and the blocks that it carries.
 PERSON: Final = ("person_high", "person_low", "carried")
 
