@@ -126,7 +126,7 @@ FIELDS = {
         *("osdi:creator", "osdi:organizer", "<p>:event_instructions", "<p>:event_campaign_id"),
     ),
     "event_campaign": (*TITLED, *CAMPAIGN_KEYS, "tag_list"),
-    "attendance": (*ACTED, "status", "<p>:event_id"),
+    "attendance": (*ACTED, "status", "attended", "<p>:event_id"),
     "petition": (*TITLED, "tag_list", "petition_text", "total_signatures"),
     "signature": (*ACTED, "comments", "<p>:petition_id"),
     "form": (*CALLING, "total_submissions"),
@@ -614,19 +614,25 @@ def as_it_came(kind: str, row: Row) -> Row:
     return added | excluded(kind, row | added)
 
 
+NOT_COMING = (
+    *("declined", "tentative", "needsaction", "cancelled", "canceled", "waitlisted"),
+    *("noshow", "refunded", "deleted", "rejected"),
+)
+
+
 def excluded(kind: str, row: Row) -> Row:
     """Return why reports leave out an event or an act, as far as it says so itself."""
     if kind not in ("event", "tagging") and not KINDS[kind].delivered:
         return {}
-    status, why = row.get("status"), None
+    status, why = status_word(row.get("status")), None
     dated = (row["created_date"], row["modified_date"])
     if KINDS[kind].delivered and first(*dated, *(row[name] for name in REFERRED)) is None:
         why = "test"
-    elif kind == "event" and status == "cancelled":
+    elif kind == "event" and status in ("cancelled", "canceled", "rejected", "deleted"):
         why = "cancelled"
     elif kind == "event" and row["hidden"]:
         why = "hidden"
-    elif kind == "attendance" and status not in (None, "accepted", "attended"):
+    elif kind == "attendance" and status in NOT_COMING and not row["attended"]:
         why = "unaccepted"
     return {"excluded": why}
 
@@ -1268,8 +1274,14 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
 
 
 def attendances(element: Element, prefixes: list[str]) -> list[Row]:
-    status = {"status": text(element.value.get("status"))}
-    return [action(element, prefixes, "attendance", "event") | status]
+    status = text(element.value.get("status"))
+    came = boolean(element.value.get("attended")) or status_word(status) in ("attended", "checkedin")
+    row = action(element, prefixes, "attendance", "event")
+    return [row | {"status": status, "attended": came}]
+
+
+def status_word(status: str | None) -> str:
+    return re.sub(r"[\s_-]", "", (status or "").lower())
 
 
 def signatures(element: Element, prefixes: list[str]) -> list[Row]:

@@ -252,9 +252,9 @@ class Archive(Reader):
 
         Rows are in order of time.
 
-        An attendance is ``rsvped`` when it was made and, by its status, ``attended`` at the event's `start_date`, as
-        the clock there, else at its modified_date, and never before it was made. Who created an event ``hosted``. The
-        columns:
+        An attendance is ``rsvped`` when it was made and, where `attended` is true, ``attended`` at the event's
+        `start_date`, as the clock there, else at its modified_date, and never before it was made. Who created an
+        event ``hosted``. The columns:
 
         person_id, date, action, subject_id, title, source, referrer, website, location_country, location_region,
         amount, currency, number, is_first, is_new, excluded.

@@ -62,6 +62,7 @@ class ProblemKind(StrEnum):
     NO_DATETIME = "not a datetime"  # of ISO 8601
     SURROGATE = "a lone surrogate, read as U+FFFD"  # half of a character
     DOUBTFUL_DATE = "doubtful date, far from most others"  # by more than ten years
+    UNKNOWN_STATUS = "unknown status"  # it counts
     DUPLICATE_KEY = "duplicate key, the first is read"
     UNDECLARED = "undeclared key"  # of no table: perhaps a new field of the service
     NOT_READ = "key not read"  # it is known, and no column reads it

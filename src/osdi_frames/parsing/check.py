@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.errors import counted
+from osdi_frames.parsing.columns import same_texts
 from osdi_frames.parsing.documents import POSITION
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.parse import Observer
-from osdi_frames.parsing.plan import Plan
-from osdi_frames.problems import Place, Problem, ProblemKind, safe_key, trusted_years
+from osdi_frames.parsing.plan import PLACE, Plan
+from osdi_frames.problems import Finding, Place, Problem, ProblemKind, safe_key, trusted_years
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
 
@@ -94,6 +95,7 @@ class Inspector(Observer):
         for select, rows in result.rows:
             if select.table.element.month and not select.table.rows:
                 self._see_dates(select.table.element, rows)
+                self._see_statuses(select.table.element, rows)
 
     def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
         """List quarantined bodies and doubtful dates.
@@ -109,7 +111,7 @@ class Inspector(Observer):
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
         """Note the years of dates, each with its first."""
-        date, *place = (rows[str(name)] for name in (element.month, "source_file", "source_line"))
+        date, *place = (rows[str(name)] for name in (element.month, *PLACE))
         years = pc.year(date).combine_chunks()
         for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
             year = year.as_py()
@@ -118,6 +120,20 @@ class Inspector(Observer):
                 row = pc.index(years, year).as_py()
                 at = Place(*(column[row].as_py() for column in place))
                 self.first_of[element, year] = at, pc.cast(date[row], pa.string()).as_py()
+
+    def _see_statuses(self, element: ElementType, rows: pa.Table) -> None:
+        """List the statuses that are not known, each with its first."""
+        if not element.statuses:
+            return
+        texts, key = rows["status"].combine_chunks(), f"{element.name}: status"
+        counts = pc.value_counts(texts.drop_null())
+        found = counts.field("values")
+        known = pc.is_in(found, same_texts(found, element.known_statuses))
+        for status in counts.filter(pc.invert(known)).to_pylist():
+            row = pc.index(texts, pa.scalar(status["values"])).as_py()
+            place = Place(*(rows[name][row].as_py() for name in PLACE))
+            finding = Finding(ProblemKind.UNKNOWN_STATUS, key, status["values"], "warning")
+            self._add(Problem.at(place, finding), key, status["counts"])
 
     def _list_doubtful(self) -> None:
         for element, counts in self.years.items():

@@ -7,7 +7,7 @@ other value is for `mend`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Literal
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from osdi_frames.parsing.documents import foreign_identifier
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, Blocks, Select, Shape, entry_shape
+from osdi_frames.tables.attendances import CAME
 from osdi_frames.tables.document_forms import TIMESTAMPS, Form
 from osdi_frames.tables.schema import (
     EACH,
@@ -139,6 +140,10 @@ class _Values:
             return _DERIVED[column.name](self, column)
         if column.origin in self.known:
             return self.known[column.origin]
+        return self.at_paths(column)
+
+    def at_paths(self, column: Column) -> pa.Array:
+        """Return what stands at the paths of a column: of each element the first value that fits."""
         found = pa.nulls(len(self.parsed.at(self.head)), arrow_type(column.type))
         for path in column.paths(self.parsed.prefixes):
             if path.sibling and self.parsed.form.kind != "delivery":
@@ -221,6 +226,20 @@ def _host(addresses: pa.Array) -> pa.Array:
     return pc.struct_field(pc.extract_regex(pc.ascii_lower(addresses), written), [0])
 
 
+def same_texts(texts: pa.Array | pa.ChunkedArray, known: Iterable[str]) -> pa.Array:
+    """Return the different texts that are known ones in another case, or with their words joined otherwise.
+
+    >>> same_texts(pa.array(["Checked-in", "accepted", None, "checked_in"]), ["checked in"]).to_pylist()
+    ['Checked-in', 'checked_in']
+    """
+    different = pc.unique(texts).drop_null()
+    return different.filter(pc.is_in(_joined(different), _joined(pa.array(known, pa.string()))))
+
+
+def _joined(texts: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(pc.utf8_lower(texts), r"[\s_-]+", "")
+
+
 def _bare(names: pa.Array) -> pa.Array:
     """Return the letters and digits of each name."""
     return pc.replace_substring_regex(pc.ascii_lower(names), "[^a-z0-9]", "")
@@ -283,8 +302,16 @@ def _api_version(values: _Values, column: Column) -> pa.Array:
     return pc.if_else(has("v1", "v2") & ~has("v2", "v1"), "v1", "v2")
 
 
+def _attended(values: _Values, column: Column) -> pa.Array:
+    """Return who came: where the service says so, or a status does, whatever the other is."""
+    (status,) = (values.of(values.table.column(name)) for name in column.derived)
+    came = pc.is_in(status, same_texts(status, CAME))
+    return pa.array(true(values.at_paths(column)) | true(came))
+
+
 _DERIVED: Mapping[str, Callable[[_Values, Column], pa.Array]] = {
     "api_version": _api_version,
+    "attended": _attended,
     "targeting_label": _targeting_label,
 }
 

@@ -25,6 +25,8 @@ from osdi_frames.tables.schema import (
 
 #: The number of an element, in all rows that are parsed of it; it grows in the order of reading.
 ELEMENT = "_element"
+#: The columns that say where a row was read.
+PLACE = ("source_file", "source_line")
 #: Which blocks a version carries, a bit for each, in rows of which that is asked.
 CARRIED = "_carried"
 
@@ -164,8 +166,8 @@ class Plan:
             if table == main or self.inspects or table in self.columns:
                 columns = self.columns.get(table, ())
                 if table == main and self.inspects and element.month:
-                    dated = tuple(map(main.column, (element.month, "source_file", "source_line")))
-                    columns = tuple(dict.fromkeys((*columns, *dated)))
+                    looked_at = (element.month, *(["status"] if element.statuses else []), *PLACE)
+                    columns = tuple(dict.fromkeys((*columns, *map(main.column, looked_at))))
                 checked = (*table.columns, *columns) if self.inspects else columns
                 yield Select(table, columns, checked, self.blocks.get(table, ()))
 

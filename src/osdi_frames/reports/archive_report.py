@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, UnknownReport, counted, nearest
 from osdi_frames.frames import frame
 from osdi_frames.parsing.check import Inspection
+from osdi_frames.parsing.columns import same_texts
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import listed, quoted
@@ -31,6 +32,7 @@ from osdi_frames.resolving.resolution import SNAPSHOTS
 from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.actions import ACTS
+from osdi_frames.tables.events import EVENT
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
 _HEADLINE: Final = {
@@ -38,7 +40,7 @@ _HEADLINE: Final = {
     "signatures": ("person_id", "created_date"),
 }
 #: The same of attendances, which are read where a report counts them.
-_OF_RSVPS: Final = ("event_id", "person_id", "status", "created_date")
+_OF_RSVPS: Final = ("event_id", "person_id", "attended", "created_date")
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 #: Texts that are the same in many rows.
 _REPEATED: Final = {"attendances": {"event_id"}, ACTIONS: {"action", "subject_id", "title", "source"}}
@@ -74,8 +76,9 @@ class ReportRequest:
         object.__setattr__(self, "reports", _declared(self.reports))
         include = exclusion.included(self.include)
         # Who asks for cancelled events by their status wants to count them.
-        asked = [*include, *({"cancelled"} & {*Filtering(self.filters).asked.get("status", ())})]
-        object.__setattr__(self, "include", tuple(dict.fromkeys(asked)))
+        statuses = pa.array(Filtering(self.filters).asked.get("status", ()), pa.string())
+        asked = [rule.reason for rule in EVENT.exclusions if len(same_texts(statuses, rule.texts("status")))]
+        object.__setattr__(self, "include", tuple(dict.fromkeys([*include, *asked])))
         checked_spelling(self.spelling)
         if self.min_count is not None and (not isinstance(self.min_count, int) or self.min_count < 1):
             raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
@@ -237,7 +240,7 @@ def collect(
     Rows are condensed as they come, to save memory.
     """
     keys = {key for declared in wanted.reported if isinstance(declared, Report) for key in declared.keys}
-    keys |= {exclusion.COLUMN, "status"}
+    keys |= {exclusion.COLUMN}
     parts: dict[str, list[pa.Table]] = {}
     empty = ((name, schema.empty_table()) for name, schema in schemas.items())
     for name, some in itertools.chain(empty, rows):

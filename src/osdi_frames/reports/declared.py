@@ -91,7 +91,7 @@ ATTENDANCES: Final = Subject(
 ...     "location_region": ["CA", "California", None],
 ...     "event_id": ["march", "march", "picnic"],
 ...     "person_id": ["p1", "p2", "p1"],
-...     "status": "accepted",
+...     "attended": False,
 ...     "created_date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-06-02"], utc=True),
 ... })""",
     NO_SOURCE,

@@ -12,7 +12,7 @@ from osdi_frames.reports.measures import IS_NEW, converted, maybe, refuse_lackin
 from osdi_frames.tables.actions import ACTS
 
 #: The acts that are the rows of a table, by its name.
-OF_ACTS: Final = {act.table.name: act for act in ACTS if act.person == "person_id" and not act.status}
+OF_ACTS: Final = {act.table.name: act for act in ACTS if act.person == "person_id" and not act.only}
 #: What is needed of the acts.
 NEEDS: Final = ("person_id", "date", "action", "subject_id", "is_first", IS_NEW)
 

@@ -159,6 +159,11 @@ def maybe(column: pd.Series) -> pd.Series:
     return column.astype("boolean")
 
 
+def whether(column: pd.Series) -> pd.Series:
+    """Convert to true or false; a missing one is false."""
+    return maybe(column).fillna(False).astype("bool")
+
+
 def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
     if is_numeric_dtype(column.dtype) and column.notna().any():
         raise TypeError("numbers are no times")  # pandas would take them for nanoseconds
@@ -255,15 +260,10 @@ def _share_of(count: str) -> Measure:
     )
 
 
-def _attended(status: pd.Series) -> pd.Series:
-    """Convert statuses to 1 for attended, 0 for others."""
-    return status.eq("attended").fillna(False).astype("int64")
-
-
 def _attended_of(rows: Grouped, before: Made) -> pd.Series:
     if "event_id" not in rows.obj.columns:
         return before["rsvps"]
-    is_counted = _of_events_with_check_ins(rows.obj["status"] == 1, rows.obj["event_id"])
+    is_counted = _of_events_with_check_ins(rows.obj["attended"], rows.obj["event_id"])
     return is_counted.groupby(rows.obj["group"]).sum()
 
 
@@ -331,9 +331,9 @@ ATTENDANCES: Final = count_rows("rsvps", "how many attendances")
 ATTENDED: Final = (
     Measure(
         "attended",
-        meaning="how many of them have the status attended; no column where none has",
-        compute=lambda rows, _: rows["status"].sum(),
-        needs={"status": _attended},
+        meaning="how many of them attended; no column where nobody did",
+        compute=lambda rows, _: rows["attended"].sum(),
+        needs={"attended": whether},
         unprotected=True,
         needs_any="attended",
     ),
@@ -342,7 +342,7 @@ ATTENDED: Final = (
         meaning="how many of them are of events at which anybody attended; where the frame lacks event_id, all;\n"
         "  no column where nobody did",
         compute=_attended_of,
-        needs={"status": _attended},
+        needs={"attended": whether},
         uses={"event_id": identity},
         unprotected=True,
         needs_any="attended",
@@ -437,7 +437,7 @@ _FIGURES: Final[Mapping[str, Mapping[str, Callable[[pd.DataFrame], int]]]] = {
     "events": {"events": len, "rsvps": lambda events: int(events["total_accepted"].sum())},
     "attendances": {
         "attendances": len,
-        "attended": lambda attendances: int(attendances["status"].eq("attended").sum()),
+        "attended": lambda attendances: int(attendances["attended"].sum()),
         "rsvp_people": lambda attendances: attendances["person_id"].nunique(),
     },
     "signatures": {"signatures": len, "people": lambda signatures: signatures["person_id"].nunique()},
@@ -507,7 +507,7 @@ def _attended_line(attendances: pd.DataFrame) -> str:
 
 def check_ins(attendances: pd.DataFrame) -> tuple[int, int]:
     """Count who attended, and RSVPs of events where anybody did."""
-    came = attendances["status"].eq("attended")
+    came = whether(attendances["attended"])
     return int(came.sum()), int(_of_events_with_check_ins(came, attendances["event_id"]).sum())
 
 

@@ -149,7 +149,7 @@ def _query(act: Act, rank: int, tables: Mapping[Table, tuple[str, ...]]) -> str:
     joined = f"LEFT JOIN all_{act.titled.name} AS about ON about.{act.subject} = act.{act.subject}"
     if not act.own:
         joined += f" LEFT JOIN all_people AS person ON person.person_id = act.{act.person}"
-    where = f"WHERE act.status = {sql_text(act.status)}" if act.status else ""
+    where = f"WHERE act.{act.only}" if act.only else ""
     if act.own_id == act.subject:  # a row is what the act is about, and one only where somebody made it
         where = f"WHERE act.{act.person} IS NOT NULL"
     return f"""SELECT act.{act.person} AS person_id, {date} AS date, {sql_text(act.action)} AS action,

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.parsing.columns import same_texts
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
@@ -321,15 +322,17 @@ def excluded(element: ElementType, rows: pa.Table, events: pa.Table | None = Non
     """
     found = pa.chunked_array([pa.nulls(len(rows), pa.string())])
     for rule in reversed(element.exclusions):
-        if {*rule.columns} <= {*rows.column_names}:
-            holds = reduce(pc.and_, (_holds(rule, rows[name]) for name in rule.columns))
+        if rule.values.keys() <= {*rows.column_names}:
+            holds = reduce(pc.and_, (_holds(rule, name, rows[name]) for name in rule.values))
             if pc.any(holds).as_py():
                 found = pc.if_else(holds, rule.reason, found)
     return found if events is None else pc.coalesce(found, _reasons(rows["event_id"], events))
 
 
-def _holds(rule: ExclusionRule, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    is_one = pc.is_in(column, pa.array(rule.values, column.type))
+def _holds(rule: ExclusionRule, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    texts = rule.texts(name)
+    values = same_texts(column, texts) if texts else pa.array(rule.values[name], column.type)
+    is_one = pc.is_in(column, values)
     return pc.invert(is_one) if rule.unless else is_one
 
 

@@ -143,9 +143,9 @@ _SHOWN = ("column", "type", "v2", "v1", "meaning", "privacy", "pseudonymized")
 
 
 def _shown(column: Column) -> tuple[str, ...]:
-    where = [f"({', '.join(column.derived) or column.origin})"] * 2
-    if column.origin == "paths":
-        where = [", ".join(paths) or "–" for paths in (column.v2, column.v1)]
+    known = [] if column.origin == "paths" else [f"({', '.join(column.derived) or column.origin})"]
+    at_paths = column.origin in ("paths", "derived")
+    where = [", ".join([*(paths if at_paths else ()), *known]) or "–" for paths in (column.v2, column.v1)]
     return column.name, column.type, *where, column.meaning, column.privacy.level, str(column.privacy)
 
 

@@ -41,7 +41,8 @@ REFERRER_DATA = tuple(
 
 #: What the service's "send test" sends lacks any date, and all of the referrer data.
 _TEST = ExclusionRule(
-    "test", ("created_date", "modified_date", *(column.name for column in REFERRER_DATA)), (None,)
+    "test",
+    dict.fromkeys(("created_date", "modified_date", *(column.name for column in REFERRER_DATA)), (None,)),
 )
 
 

@@ -39,8 +39,8 @@ class Act:
         The table whose rows are such acts; that of what they are about.
     person
         The column of the person who acted.
-    status
-        The status of the rows that are such acts; None for all.
+    only
+        The column that is true of the rows that are such acts; None for all.
     at
         The column of what the act is about that says when it was done; None for when it was made.
     own
@@ -51,7 +51,7 @@ class Act:
     table: Table
     titled: Table
     person: str = "person_id"
-    status: str | None = None
+    only: str | None = None
     at: str | None = None
     own: tuple[str, ...] = (*REFERRED, *PLACE)
 
@@ -71,7 +71,7 @@ ACTS = (
     Act("hosted", EVENTS, EVENTS, person="creator_id", own=()),
     Act("signed", SIGNATURES, PETITIONS),
     Act("rsvped", ATTENDANCES, EVENTS),
-    Act("attended", ATTENDANCES, EVENTS, status="attended", at="start_date"),
+    Act("attended", ATTENDANCES, EVENTS, only="attended", at="start_date"),
     Act("submitted", SUBMISSIONS, FORMS),
     Act("donated", DONATIONS, FUNDRAISING_PAGES, own=(*REFERRED, *PLACE, *MONEY)),
     Act("wrote", OUTREACHES, ADVOCACY_CAMPAIGNS),
@@ -124,7 +124,7 @@ def made_of(names: Iterable[str]) -> dict[Table, tuple[str, ...]]:
         needed.setdefault(act.table, []).extend(
             (act.own_id, act.person, act.subject, "created_date", "excluded")
         )
-        needed[act.table] += ["modified_date", "status"] if act.status else []
+        needed[act.table] += ["modified_date", act.only] if act.only else []
         needed[act.table] += names & {*act.own}
         needed.setdefault(act.titled, []).extend((act.subject, *(names & {"title"}), *filter(None, [act.at])))
     return {table: tuple(dict.fromkeys(columns)) for table, columns in needed.items()}

@@ -31,9 +31,10 @@ EVENT = resource.element_type(
     month="start_date",
     exclusions=(
         resource.GONE,
-        ExclusionRule("cancelled", ("status",), ("cancelled",)),
-        ExclusionRule("hidden", ("hidden",), (True,)),
+        ExclusionRule("cancelled", {"status": ("cancelled", "canceled", "rejected", "deleted")}),
+        ExclusionRule("hidden", {"hidden": (True,)}),
     ),
+    statuses=("confirmed", "tentative", "pending", "pending approval"),
     keys=("start_date", "start", "total_accepted", "guests_can_invite_others", _INVITE, "transparence"),
     ignored=tuple(
         f"{at}._links.{link}" for at in chain(*_PEOPLE.values()) for link in ("curies", *PERSON_LINKS)

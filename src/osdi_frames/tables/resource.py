@@ -99,7 +99,7 @@ GONE_SINCE = Column(
     "gone_since", "utc", (), (), "End of the first complete pull without it, UTC.", "resolved"
 )
 #: The service lists it no more.
-GONE = ExclusionRule("gone", (GONE_SINCE.name,), (None,), unless=True)
+GONE = ExclusionRule("gone", {GONE_SINCE.name: (None,)}, unless=True)
 
 
 def excluded(rules: Iterable[ExclusionRule], *event: str) -> Column:
@@ -108,7 +108,7 @@ def excluded(rules: Iterable[ExclusionRule], *event: str) -> Column:
     `event` is the column of an event for whose reason a row is left out, too.
     """
     rules = tuple(rules)
-    needed = dict.fromkeys(name for rule in rules for name in rule.columns if name != GONE_SINCE.name)
+    needed = dict.fromkeys(name for rule in rules for name in rule.values if name != GONE_SINCE.name)
     reasons = ", ".join([*(rule.reason for rule in rules), *(["its event"] if event else [])])
     meaning = f"Why uncounted: {reasons}."
     return Column("excluded", "string", (), (), meaning, "resolved", (*needed, *event))

@@ -19,7 +19,7 @@ A value is taken from the first path at which one fits: those of v2, then those 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, takewhile
@@ -91,7 +91,7 @@ def arrow_type(kind: Type) -> pa.DataType:
 
 
 #: The version of the tables, written into every exported file; a change of a column raises it.
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 
 #: The service's own prefixes that are always recognised (interface 2.1, ``<p>:``).
 PREFIXES = ("platform", "action_network")
@@ -195,13 +195,17 @@ Identities = tuple[tuple[str, ...], ...]
 class ExclusionRule:
     """Elements that reports leave out.
 
-    Each of the columns has one of the values, or with `unless` none of them; None is a missing one.
+    `values` has columns, each with the values of such elements, or with `unless` those of all others; None is a
+    missing one. Texts are compared without case, blanks, hyphens and underscores.
     """
 
     reason: str
-    columns: tuple[str, ...]
-    values: tuple[str | bool | None, ...]
+    values: Mapping[str, tuple[str | bool | None, ...]]
     unless: bool = False
+
+    def texts(self, column: str) -> tuple[str, ...]:
+        """Return the texts among the values of a column."""
+        return tuple(value for value in self.values.get(column, ()) if isinstance(value, str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +231,17 @@ class ElementType:
     ignored: tuple[str, ...] = ()  # keys of the service that no column reads; ``<p>`` is any prefix
     alternatives: tuple[str, ...] = ()  # other keys of its collection
     exclusions: tuple[ExclusionRule, ...] = ()  # why reports leave one out; the first that holds is given
+    statuses: tuple[
+        str, ...
+    ] = ()  # the known values of `status` that leave none out; empty where none is known
 
     def __hash__(self) -> int:
         return hash(self.name)  # all of it takes long
+
+    @property
+    def known_statuses(self) -> tuple[str, ...]:
+        """The values of `status` that are known, also those that reports leave out, and blank."""
+        return ("", *self.statuses, *chain.from_iterable(rule.texts("status") for rule in self.exclusions))
 
     def collections(self, prefixes: Sequence[str]) -> tuple[str, ...]:
         """Return each spelling of its collection's key.
