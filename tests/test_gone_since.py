@@ -186,7 +186,8 @@ def test_an_attendance_has_the_reason_of_its_event_unless_it_has_its_own():
         events,
         event_id=["a", "b", "c", "d", None, "b"],
         status=["accepted"] * 5 + ["declined"],
+        attended=[False] * 6,
     )
     assert found == ["gone", "cancelled", None, None, None, "unaccepted"]
     empty = pa.table({"event_id": pa.array([], pa.string()), "excluded": pa.array([], pa.string())})
-    assert reasons(ATTENDANCE, empty, event_id=["a"], status=[None]) == [None]
+    assert reasons(ATTENDANCE, empty, event_id=["a"], status=[None], attended=[False]) == [None]

@@ -23,7 +23,7 @@ ROWS = pd.DataFrame(
         "person_id": ["ann", "bob", "cat", "dan"],
         "number": 1,
         "action": "signed",
-        "status": "accepted",
+        "attended": False,
     }
 )
 #: Functions with `freq`, and the times that they count by.

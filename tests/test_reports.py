@@ -781,8 +781,8 @@ def test_a_frame_of_another_table_is_refused_with_the_reader_of_the_right_one(ma
 def test_frames_that_a_caller_put_together_are_counted():
     signed = pd.DataFrame({"source": ["email"], "person_id": ["p"], "created_date": ["2026-05-01"]})
     held = events(event("a", 1, event_id="e"))
-    joined = signed.assign(event_id="e", status="accepted").merge(held, on="event_id")
-    assert reports.rsvps_by_source(signed.assign(title="x", status="y"))["rsvps"].sum() == 1
+    joined = signed.assign(event_id="e", attended=False).merge(held, on="event_id")
+    assert reports.rsvps_by_source(signed.assign(title="x", attended=False))["rsvps"].sum() == 1
     assert reports.signatures_by_source(signed)["signatures"].sum() == 1
     assert reports.attendances_by(joined, "event_campaign_id")["rsvps"].sum() == 1
 

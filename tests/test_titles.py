@@ -141,7 +141,7 @@ CAMPAIGN_IDS = st.sampled_from([None, "", "climate", "housing"])
 )
 def test_attendances_are_counted_by_the_campaign_of_their_event(rows, campaign_of):
     attendances = pd.DataFrame(rows, columns=["event_id", "person_id"], dtype="str").assign(
-        status="accepted", created_date=pd.Timestamp("2026-05-01", tz="UTC")
+        attended=False, created_date=pd.Timestamp("2026-05-01", tz="UTC")
     )
     events = pd.DataFrame([*campaign_of.items()], columns=["event_id", "event_campaign_id"], dtype="str")
     titles = pd.DataFrame({"event_campaign_id": ["climate"], "title": ["Climate"]})

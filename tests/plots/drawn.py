@@ -45,7 +45,7 @@ SIGNATURES = pd.DataFrame(
 ATTENDANCES = SIGNATURES.assign(
     event_id=["1", "1", "2", "3", "4"],
     event_campaign_id=["climate", "climate", "housing", None, "housing"],
-    status=["accepted", "attended", None, "attended", "accepted"],
+    attended=[False, True, None, True, False],
 )
 TABLES = {"events": EVENTS, "snapshots": EVENTS, "signatures": SIGNATURES, "attendances": ATTENDANCES}
 ACTS = pd.DataFrame(

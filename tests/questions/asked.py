@@ -27,8 +27,8 @@ def conversion_by_referrer(actions):
 
 def no_shows(attendances):
     counted = attendances[attendances.excluded.isna()]
-    checked = counted[counted.event_id.isin(counted.event_id[counted.status == "attended"])]
-    return checked[checked.status == "accepted"]
+    checked = counted[counted.event_id.isin(counted.event_id[counted.attended])]
+    return checked[~checked.attended]
 
 
 def people_who_attended_more_than_once(actions):
