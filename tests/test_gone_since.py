@@ -153,6 +153,7 @@ def test_any_pulls_and_rows_are_compared_as_the_rule_says(made, seen):
 def reasons(element, events=None, **columns):
     types = {
         "hidden": pa.bool_(),
+        "attended": pa.bool_(),
         "gone_since": UTC_TYPE,
         "created_date": UTC_TYPE,
         "modified_date": UTC_TYPE,
