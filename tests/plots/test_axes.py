@@ -91,7 +91,7 @@ def test_every_report_of_a_sample_is_drawn(little):
     events, signatures = of.read_events(little), of.read_signatures(little)
     read = {"events": events, "snapshots": events.dropna(subset="fetched_at"), "signatures": signatures}
     read["attendances"] = signatures.assign(
-        event_id=signatures["petition_id"], event_campaign_id=None, status=None
+        event_id=signatures["petition_id"], event_campaign_id=None, attended=None
     )  # as they have it
     for name, declared in REPORTS.items():
         ax = draw(name, made(name, read[declared.table])[0])
