@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,7 +93,7 @@ def test_every_world_is_sound(seed: int, count: int, prefix: str) -> None:
 def test_rsvps_never_fall_and_come_with_a_newer_modified_date(days: list[int]) -> None:
     events = World(event_count=40).events
     moments = (times.UNTIL + timedelta(days=day) for day in days)
-    seen = (pulls.visible(events, since=pulls.BEGINNING, at=moment) for moment in moments)
+    seen = (pulls.visible(events, since=times.BEGINNING, at=moment) for moment in moments)
     early, late = ({href_of(event): event for event in pull} for pull in seen)
     assert set(early) <= set(late)
     for url, event in early.items():
@@ -199,6 +200,25 @@ def test_the_sample_has_no_problems_and_the_totals_of_the_service(tmp_path: Path
     petitions = of.read_table(tmp_path, "petitions").set_index("petition_id")["total_signatures"]
     signed = of.read_signatures(tmp_path).dropna(subset=["created_date"])["petition_id"].value_counts()
     assert signed.to_dict() == petitions[petitions > 0].to_dict()
+
+
+def test_everybody_has_one_created_date_before_the_first_act_and_new_is_who_has_it_from_that_act(
+    data: Path,
+) -> None:
+    archive = of.open(data)
+    acts = ("signatures", "attendances", "submissions", "donations", "outreaches", "responses")
+    seen = [archive.table(name, ["person_id", "person_created_date"], dedupe=False) for name in acts]
+    hosts = archive.table("event_people", ["person_id", "created_date"], dedupe=False)
+    seen.append(hosts.rename(columns={"created_date": "person_created_date"}))
+    people = pd.concat(seen).dropna().drop_duplicates().set_index("person_id")["person_created_date"]
+    assert people.index.is_unique
+    done = archive.actions(["person_id", "date", "is_first", "is_new"])
+    first = done[done["is_first"].fillna(False)].set_index("person_id")
+    since = first["date"] - people.reindex(first.index)
+    assert (since.dropna() >= pd.Timedelta(0)).all()
+    new = since.dropna() <= pd.Timedelta(days=1)
+    assert new.sum() > 100
+    assert first.loc[new.index, "is_new"].astype(bool).eq(new).all()
 
 
 def test_an_archive_of_nothing_can_be_read(tmp_path: Path) -> None:

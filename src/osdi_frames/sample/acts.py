@@ -68,12 +68,15 @@ def make_acts(world: World, kind: ActKind, count: int) -> tuple[list[Document], 
     rng = world.draws(kind.plural)
     parents = _acted_on(world, kind, rng)
     first, acts = times.parse(parents[-1]["created_date"]), []
+    lasted = times.UNTIL - times.DAY - first
     for number in range(count):
-        made = first + (times.UNTIL - times.DAY - first) * ((number + rng.random()) / count)
+        made = first + lasted * ((number + rng.random()) / count)
         person, parent = _FIRST + number, parents[number % len(parents)]
-        known = signer(world, person, rng=rng, signed=made) if number % 2 else None
+        joined = first + lasted * (number / count)  # before the acts of every kind
+        known = signer(world, person, rng=rng, signed=made, joined=joined) if number % 2 else None
         if known is None:
             person = rng.randrange(POOL)
+            person -= world.joined(person) > made  # one who was always known
         acts.append(Act(kind, _act(world, kind, parent, number, person, made, rng), known))
     return [parent | _totals(kind, _of(parent, kind, acts, world)) for parent in parents], acts
 

@@ -134,7 +134,8 @@ class _Sender:
             return []
         self.number += 1
         ((event, newest),) = self.rng.choices(list(zip(current, counts, strict=True)), counts)
-        return [self._element("osdi:attendance", delivered_attendance(self.world, event, newest), now)]
+        attendance = delivered_attendance(self.world, event, newest, joined=self.world.joined)
+        return [self._element("osdi:attendance", attendance, now)]
 
     def _other(self, kind: str, signature: Document, now: datetime) -> list[Document]:
         """Send an element of another type.

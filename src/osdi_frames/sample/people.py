@@ -1,7 +1,7 @@
 """People and what they do: RSVPs and signatures."""
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from random import Random
 
@@ -19,7 +19,8 @@ from osdi_frames.sample.words import PLACES, WORDS, Place
 
 _SOURCE_WEIGHTS = power_law(WORDS["sources"])
 _TAG_WEIGHTS = power_law(WORDS["tags"], exponent=0.7)
-POOL = 2500  # people whom every event draws from; the signers are among them
+POOL = 2500  # people whom every event draws from; known signers are among them
+_NEWCOMERS = 10_000_000  # from this number on, people who sign once and do nothing else
 
 
 def organizer(deployment: Deployment, number: int) -> Document:
@@ -27,7 +28,7 @@ def organizer(deployment: Deployment, number: int) -> Document:
 
     That is the whole record, in v2 names (interface 2.8).
     """
-    person_id, created = deployment.id("person", number), times.UNTIL - 6 * times.YEAR - number * times.HOUR
+    person_id, created = deployment.id("person", number), long_known(number)
     given, family, place, email = _traits(deployment, number)
     address = {"primary": True, "address_lines": [_street(number)], **place.address}
     collections = ("question_answers", "attendances", "signatures", "submissions", "donations")
@@ -46,15 +47,37 @@ def organizer(deployment: Deployment, number: int) -> Document:
     }
 
 
-def signer(deployment: Deployment, number: int, *, rng: Random, signed: datetime) -> Document:
-    """Make a person as a signature carries them (interface 2.7)."""
+def long_known(number: int) -> datetime:
+    """Return when a person was created who was known before the oldest event."""
+    return times.BEGINNING - number * times.HOUR
+
+
+def first_attended(deployment: Deployment, events: list[Document]) -> dict[int, datetime]:
+    """Return when each attendee first attended an event, by the number of the person."""
+    first: dict[int, datetime] = {}
+    for event in events:
+        people = _attendees(deployment, event)
+        for person, moment in zip(people, _attended(event), strict=True):
+            first[person] = min(moment, first.get(person, moment))
+    return first
+
+
+def signer(
+    deployment: Deployment, number: int, *, rng: Random, signed: datetime, joined: datetime | None = None
+) -> Document:
+    """Make a person as a signature carries them (interface 2.7).
+
+    The created date is `joined`. Without it, this is the only act of the person, who is new by it or was created up to
+    600 days before.
+    """
     given, family, place, email = _traits(deployment, number)
     elsewhere = {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
     at_work = {"address": f"work.{email}", "status": "previous"}
     office = {"number": f"(202) 555-01{number % 100:02d}", "number_type": "Work"}
     draw = rng.random
+    before = int(number % 7 * draw() * 100) * times.DAY
     return document(
-        created_date=times.iso(signed - int(number % 7 * draw() * 100) * times.DAY),
+        created_date=times.iso(joined or signed - before),
         modified_date=times.iso(signed),
         given_name=given if draw() < 0.94 else None,
         family_name=family if draw() < 0.90 else None,
@@ -148,14 +171,12 @@ def make_attendances(deployment: Deployment, event: Document) -> Iterator[Docume
 
     They come evenly from its creation until it was last modified. At its start most people are checked in.
     """
-    event_id, count = id_of(event), event["total_accepted"]
+    event_id, moments = id_of(event), _attended(event)
     rng, check_ins = deployment.draws(f"referrers of {event_id}"), _check_ins(deployment, event)
-    created = times.parse(event["created_date"])
-    pause = times.parse(event["modified_date"]) - created
     for number, person in enumerate(_attendees(deployment, event), start=1):
         own_id, person_id = deployment.id(f"attendance {event_id}", number), deployment.id("person", person)
         yield {
-            **deployment.identified(own_id, times.iso(created + pause * (number / count))),
+            **deployment.identified(own_id, times.iso(next(moments))),
             "status": "accepted",
             deployment.own("person_id"): person_id,
             deployment.own("event_id"): event_id,
@@ -184,10 +205,20 @@ def _attendees(deployment: Deployment, event: Document) -> list[int]:
     return rng.sample(range(max(POOL, count)), count)
 
 
-def delivered_attendance(deployment: Deployment, event: Document, number: int) -> Document:
+def _attended(event: Document) -> Iterator[datetime]:
+    """Spread attendances evenly from an event's creation until it was last modified."""
+    created, count = times.parse(event["created_date"]), event["total_accepted"]
+    pause = times.parse(event["modified_date"]) - created
+    return (created + pause * (number / count) for number in range(1, count + 1))
+
+
+def delivered_attendance(
+    deployment: Deployment, event: Document, number: int, *, joined: Callable[[int], datetime]
+) -> Document:
     """Return an event's attendance as a webhook carries it, before any check-in.
 
-    Attendances count from 1. The person is inline; the ids and what nobody entered are missing.
+    Attendances count from 1. The person is inline, created when `joined` says for a person's number; the ids and what
+    nobody entered are missing.
     """
     attendance = list(make_attendances(deployment, event))[number - 1]
     attendance |= {"status": "accepted", "modified_date": attendance["created_date"]}
@@ -195,7 +226,10 @@ def delivered_attendance(deployment: Deployment, event: Document, number: int) -
     del attendance[deployment.own("person_id")], attendance[deployment.own("event_id")]
     rng, referrer = deployment.draws(f"delivery of {href_of(attendance)}"), deployment.own("referrer_data")
     attendance[referrer] = {key: text for key, text in attendance[referrer].items() if text != "none"}
-    return {**attendance, "person": signer(deployment, person, rng=rng, signed=signed)}
+    return {
+        **attendance,
+        "person": signer(deployment, person, rng=rng, signed=signed, joined=joined(person)),
+    }
 
 
 def referrer_data(rng: Random) -> Document:
@@ -212,10 +246,13 @@ def referrer_data(rng: Random) -> Document:
     )
 
 
-def make_signatures(deployment: Deployment, count: int, *, petitions: list[Document]) -> Iterator[Document]:
+def make_signatures(
+    deployment: Deployment, count: int, *, petitions: list[Document], joined: Callable[[int], datetime]
+) -> Iterator[Document]:
     """Make signatures as webhooks carry them, oldest first.
 
-    Three signers in four sign once.
+    One in three is of somebody who does nothing else, the others of people who were created when `joined` says for
+    their number. Four signers in five sign once.
     """
     rng = deployment.draws("signatures")
     referrers = [*WORDS["referrers"] * 3, *(deployment.id("referrer", number)[:13] for number in range(40))]
@@ -226,7 +263,10 @@ def make_signatures(deployment: Deployment, count: int, *, petitions: list[Docum
         if signed >= weighed_until:
             drawing, weighed_until = weigh(signed), signed + times.MONTH / 4
         (petition,) = rng.choices(petitions, cum_weights=drawing)
-        person, own_id = rng.randrange(2 * count), deployment.id("signature", number)
+        person, own_id = rng.randrange(2 * count) // 2, deployment.id("signature", number)
+        known_since: datetime | None = joined(person)
+        if number % 3 == 0 or joined(person) > signed:
+            person, known_since = _NEWCOMERS + count + number, None  # nobody of a stream of another length
         person_id, made = deployment.id("person", person), times.iso(signed)
         signature = {
             "identifiers": _identifiers(deployment.own(own_id), number, rng),
@@ -234,7 +274,7 @@ def make_signatures(deployment: Deployment, count: int, *, petitions: list[Docum
             "modified_date": made,
             "comments": _comment(rng),
             **_referrer(deployment, referrers, rng),
-            "person": signer(deployment, person, rng=rng, signed=signed),
+            "person": signer(deployment, person, rng=rng, signed=signed, joined=known_since),
             "add_tags": _tags(rng) if rng.random() < 0.8 else None,
             "_links": deployment.act_links("signature", own_id, "petition", id_of(petition), person_id),
         }

@@ -11,7 +11,6 @@ from osdi_frames.sample.deployment import Deployment, Document, href_of, id_of
 from osdi_frames.sample.world import World
 
 PAGE = 25  # records
-BEGINNING = times.EMBEDDED_UNTIL - times.YEAR  # of the oldest events
 
 #: When v2 was pulled: in each of the last five weeks.
 WEEKLY = [times.UNTIL - weeks * times.WEEK for weeks in (4, 3, 2, 1, 0)]
@@ -19,7 +18,7 @@ WEEKLY = [times.UNTIL - weeks * times.WEEK for weeks in (4, 3, 2, 1, 0)]
 
 def old_v2(world: World) -> Iterator[Document]:
     """Pull v2 in June 2018: people are embedded."""
-    events = visible(world.events, since=BEGINNING, at=times.EMBEDDED_UNTIL)
+    events = visible(world.events, since=times.BEGINNING, at=times.EMBEDDED_UNTIL)
     return pages(world, [{**event, "_embedded": embedded_people(world, event)} for event in events])
 
 

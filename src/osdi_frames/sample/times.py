@@ -11,6 +11,7 @@ YEAR = 365 * DAY
 
 UNTIL = datetime(2026, 8, 1, tzinfo=UTC)  # time stands still here: nothing was modified later
 EMBEDDED_UNTIL = datetime(2018, 6, 1, tzinfo=UTC)  # until then v2 embedded the people of an event
+BEGINNING = EMBEDDED_UNTIL - YEAR  # of the oldest events
 
 #: Read a moment that the service wrote.
 parse = datetime.fromisoformat

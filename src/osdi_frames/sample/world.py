@@ -20,7 +20,7 @@ from osdi_frames.sample.deployment import (
     id_of,
     power_law,
 )
-from osdi_frames.sample.people import make_signatures, organizer
+from osdi_frames.sample.people import first_attended, long_known, make_signatures, organizer
 from osdi_frames.sample.words import PLACES, WORDS, Place
 
 OLD_SHARE = 0.08  # of the events, from the year before June 2018
@@ -123,7 +123,20 @@ class World(Deployment):
 
     def signatures(self, count: int) -> Iterator[Document]:
         """Make signatures one by one, oldest first."""
-        return make_signatures(self, count, petitions=self.petitions)
+        return make_signatures(self, count, petitions=self.petitions, joined=self.joined)
+
+    def joined(self, person: int) -> datetime:
+        """Return when a person was created, who may do several things.
+
+        Everybody has one created date. Attendees with odd numbers are created by their first RSVP, the others were
+        known before the oldest event, as are those who create events.
+        """
+        known = person % 2 == 0 or person < len(self.people)
+        return long_known(person) if known else self._first_attended.get(person, long_known(person))
+
+    @cached_property
+    def _first_attended(self) -> dict[int, datetime]:
+        return first_attended(self, self.events)
 
     @cached_property
     def _groups(self) -> list[Document]:
