@@ -36,7 +36,12 @@ def manifest_of(
     collections = tuple(
         CollectionPulled(name, PATHS[name], complete=not why, why=why, files=tuple(files)) for name in names
     )
-    fields = {"address": "https://example.org/api/v2", "version": "v2", "campaigns": None} | fields
+    fields = {
+        "address": "https://example.org/api/v2",
+        "version": "v2",
+        "campaigns": None,
+        "key_digest": "k",
+    } | fields
     return Manifest(
         folder,
         started_at=began,

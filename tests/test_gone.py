@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,18 @@ REGIONS = ("CA", "NY")
 class Organisation:
     """A group in a sandbox: what it publishes, what people do, and what is pulled of it."""
 
-    running: sandbox.Running
     pulled: Path
+    running: sandbox.Running = field(init=False)
     events: list[str] = field(default_factory=list)
     """The last one is listed by its campaign only."""
     petitions: list[str] = field(default_factory=list)
     campaign: str = ""
     acts: int = 0
+    ahead: timedelta = timedelta()
+    """How far the service's clock, and that of who pulls, is ahead of a receiver's."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
 
     def publish(self) -> None:
         def titled(kind: str, title: str) -> str:
@@ -80,7 +86,9 @@ class Organisation:
             self.running.admin("DELETE", f"{kind}/{id_}")
 
     def pull(self, folder: Path | None = None, *, key: str = "", **options: Any) -> Manifest:
-        client = of.Client(self.running.base_url, key or self.running.group_key, rate=None)
+        """Pull an hour after all that has happened."""
+        self.ahead += timedelta(hours=1)
+        client = of.Client(self.running.base_url, key or self.running.group_key, rate=None, now=self.now)
         with client:
             return client.pull(folder or self.pulled, collections=options.pop("collections", ALL), **options)
 
@@ -103,9 +111,11 @@ ID = {
 @contextmanager
 def organising(folder: Path) -> Iterator[Organisation]:
     """Serve a sandbox with a group that has published something."""
-    app = sandbox.create_app(per_page=5, retry_after=(0.2, 0.5, 1.0), webhook_timeout=GUARD)
-    with sandbox.serve(app) as running:
-        made = Organisation(running, folder / "pulled")
+    made = Organisation(folder / "pulled")
+    app = sandbox.create_app(
+        per_page=5, retry_after=(0.2, 0.5, 1.0), webhook_timeout=GUARD, now=lambda: made.now()
+    )
+    with sandbox.serve(app) as made.running:
         made.publish()
         yield made
 

@@ -23,7 +23,7 @@ from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
-from osdi_frames.sources.manifest import whole_pulls
+from osdi_frames.sources.manifest import proving_pulls
 from osdi_frames.sources.partitions import SIZE, Map, cut, together
 from osdi_frames.sources.source import FilePartition, Source, parts_of
 from osdi_frames.sources.source import read as candidates
@@ -106,7 +106,7 @@ class Reader:
         )
         resolution = Resolution(request)
         if resolution.asks_what_is_gone:
-            resolution = Resolution(replace(request, pulls=whole_pulls(self.paths)))
+            resolution = Resolution(replace(request, pulls=proving_pulls(self.paths)))
         return resolution
 
     def rows(self, resolution: Resolution, observer: Observer) -> Rows:

@@ -12,10 +12,15 @@ import fsspec
 import pytest
 
 import osdi_frames as of
-from osdi_frames.sources.manifest import MANIFEST, manifests, whole_pulls
+from osdi_frames.sources.manifest import MANIFEST, manifests, proving_pulls
 from tests.pulls import write_pull
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def whole_pulls(source):
+    """Return the manifests of pulls that can prove something."""
+    return [manifest for manifest in proving_pulls(source) if manifest.finished_at]
 
 
 def pulled(folder, day, *pages):

@@ -128,7 +128,7 @@ class Pull:
         address, version = API[self.v1] if self.names else OTHER_API, "v1" if self.v1 else "v2"
         said = address, version, self.campaigns, self.started, self.finished, tuple(done), files
         (folder / self.folder).mkdir(parents=True)
-        Manifest(folder / self.folder, *said).write()
+        Manifest(folder / self.folder, *said, key_digest="k").write()
 
 
 def iso(moment: datetime | None) -> str | None:

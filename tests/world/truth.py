@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from tests.world.history import PARENTS, PERSON, REFERRER, TABLES, Document, Key, Seen, World, holding
+from tests.world.history import PARENTS, PERSON, REFERRER, TABLES, Document, Key, Pull, Seen, World, holding
 
 Row = dict[str, Any]
 
@@ -102,13 +102,26 @@ class Truth:
     def _gone_since(self, kind: str, versions: list[Version], linked: Seen) -> datetime | None:
         """Return the end of the first pull that proves a thing gone.
 
-        What has no address, or belongs to a petition or event that nothing shows (interface 2.7), is left out.
+        All pulls are of one account. It has to have listed the thing, or its parent in the pull or an earlier one.
         """
-        above, last = PARENTS.get(kind), max((version.stamp for version in versions), default=OLDEST)
-        if not linked.kind or (above and (above, linked.state[f"{above}_id"]) not in self.versions):
-            return None
-        pulls = [pull for pull in self.world.pulls if kind in pull.proves and pull.started > last > OLDEST]
-        return min((pull.finished for pull in pulls if pull.finished), default=None)
+        above, stamps = PARENTS.get(kind), [version.stamp for version in versions if version.document.at]
+        dates = [version.seen.state.get(name) or OLDEST for version in versions for name in DATES]
+        parent = (above, linked.state[f"{above}_id"]) if above and linked.kind else None
+        proving = [pull for pull in self.world.pulls if kind in pull.proves]
+        if not self._listed_by(self.world.pulls, (kind, versions[0].seen.id) if versions else None):
+            proving = [
+                pull
+                for pull in proving
+                if self._listed_by((one for one in self.world.pulls if one.started <= pull.started), parent)
+            ]
+        last = max([*stamps, *dates], default=OLDEST)
+        ends = [pull.finished for pull in proving if stamps and last < pull.started - timedelta(minutes=5)]
+        return min(filter(None, ends), default=None)
+
+    def _listed_by(self, pulls: Iterable[Pull], key: Key | None) -> bool:
+        """Return whether a thing is an element of a page of some pulls, not just the person of an act or event."""
+        pages = (document for pull in pulls for document in pull.documents)
+        return any((seen.kind, seen.id) == key for document in pages for seen in document.seen)
 
     # --- rows -----------------------------------------------------------------------------------------
 

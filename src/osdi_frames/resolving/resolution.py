@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from osdi_frames.parsing.plan import Blocks, Plan
 from osdi_frames.quoting import quoted
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
+from osdi_frames.resolving.gone import Accounts
 from osdi_frames.resolving.people import ACTS, SOURCES, PersonSource
 from osdi_frames.resolving.versions import ENVELOPE, Rules
 from osdi_frames.sources.manifest import Manifest
@@ -59,7 +60,7 @@ class Request:
     people: bool = True
     """Whether acts take from people what they lack."""
     pulls: tuple[Manifest, ...] = ()
-    """The pulls whose files are all in the archive: what they lack can be gone."""
+    """The pulls of the archive: what they lack can be gone."""
     filters: Filters = field(default_factory=Filters)
     inspects: bool = False
 
@@ -135,8 +136,26 @@ class Resolution:
 
     def proves(self, element: ElementType) -> bool:
         """Return whether pulls can prove elements of a type gone, and that is asked."""
-        is_asked = self.request.pulls and self.merges and "gone_since" in self.resolved(main_table(element))
-        return bool(is_asked and gone.proving(element, self.request.pulls))
+        return element in self._proved
+
+    @cached_property
+    def _proved(self) -> frozenset[ElementType]:
+        """The types that `proves` is about."""
+        if not (self.request.pulls and self.merges):
+            return frozenset()
+        asked = {table.element for table in (*self.asked, EVENTS) if "gone_since" in self.resolved(table)}
+        return frozenset(filter(self.accounts.proving, asked))
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        """The accounts of the pulls, and what they prove."""
+        return Accounts(self.request.pulls)
+
+    def with_evidence(self, element: ElementType, rows: pa.Table, *, are_listed: bool = True) -> pa.Table:
+        """Return versions with what pulls can prove by them; see `gone.with_evidence`."""
+        if not self.proves(element):
+            return rows
+        return gone.with_evidence(rows, self.accounts, are_listed=are_listed)
 
     @cached_property
     def sources(self) -> tuple[PersonSource, ...]:
@@ -180,7 +199,7 @@ class Resolution:
                 yield main, gone.COLUMNS
                 if parent := element.parent:
                     yield main, [gone.id_of(parent)]
-                    yield main_table(parent), [gone.id_of(parent)]
+                    yield main_table(parent), [gone.id_of(parent), "source_file"]
         if self.has_reasons:
             yield EVENTS, ("event_id", "excluded")
         if self.request.snapshots:
@@ -221,7 +240,11 @@ class Resolution:
                 )
         if self.person_columns:
             found[PEOPLE.element] = people.people_rules(self.person_columns)
-        return found
+        evidence = self.accounts.evidence
+        return {
+            element: replace(rules, extremes=(*rules.extremes, *evidence)) if self.proves(element) else rules
+            for element, rules in found.items()
+        }
 
     @cached_property
     def plan(self) -> Plan:

@@ -16,8 +16,7 @@ from osdi_frames.parsing.columns import same_texts
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.resolving import actions, people
-from osdi_frames.resolving.gone import gone_since, id_of
+from osdi_frames.resolving import actions, gone, people
 from osdi_frames.resolving.people import Donors
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
 from osdi_frames.resolving.versions import (
@@ -47,8 +46,8 @@ class Collected:
     """The versions of all things of an archive, or of a part of it."""
 
     versions: dict[ElementType, Versions]
-    parents: dict[ElementType, list[pa.Array]]
-    """The ids of what signatures, attendances and others belong to."""
+    parents: dict[ElementType, list[pa.Table]]
+    """Which pulls list what signatures, attendances and others belong to; see `gone.listed_parents`."""
     last: int = -1
     """The number of the last element."""
 
@@ -90,13 +89,13 @@ class Collected:
         main = {select.table: rows for select, rows in group.rows if not select.table.rows}
         for element, ids in self.parents.items():
             if (rows := main.get(main_table(element))) is not None:
-                ids.append(pc.unique(rows[id_of(element)]))
+                ids.append(gone.listed_parents(element, rows, resolution.accounts))
         self.last = max([self.last, *(pc.max(rows[ELEMENT]).as_py() or 0 for rows in main.values())])
         for select, rows in group.rows:
             table, element = select.table, select.table.element
             if element in self.versions and table != PEOPLE:
                 if not table.rows:
-                    self.versions[element].see(rows, engine)
+                    self.versions[element].see(resolution.with_evidence(element, rows), engine)
                 elif table in resolution.asked:
                     self.versions[element].wait(table, rows)
         self._add_persons(group, main, resolution, engine)
@@ -105,7 +104,11 @@ class Collected:
         self, group: GroupResult, main: Mapping[Table, pa.Table], resolution: Resolution, engine: Engine
     ) -> None:
         persons = [
-            resolution.persons_in(source, rows, main[main_table(source.table.element)])
+            resolution.with_evidence(
+                PEOPLE.element,
+                resolution.persons_in(source, rows, main[main_table(source.table.element)]),
+                are_listed=source.table == PEOPLE,
+            )
             for select, rows in group.rows
             for source in resolution.sources
             if source.table == select.table and source not in resolution.late_sources
@@ -293,9 +296,9 @@ class Resolver:
         element, resolution = table.element, self.resolution
         rows = with_room(rows, table, resolution.resolved(table))
         if resolution.proves(element):
-            parents = self.collected.parents.get(element.parent or element)
-            ids = pa.concat_arrays(parents) if parents else None
-            since = gone_since(element, rows, resolution.request.pulls, parents=ids)
+            listed = self.collected.parents.get(element.parent or element)
+            parents = pa.concat_tables(listed) if listed else None
+            since = gone.gone_since(element, rows, resolution.accounts, parents=parents)
             rows = with_column(rows, rows.schema.field("gone_since"), since)
         if "excluded" in resolution.resolved(table):
             events = (

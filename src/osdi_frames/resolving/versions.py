@@ -30,9 +30,13 @@ ORDER: Final = ", ".join(
 )
 #: When a document was received or fetched: a thing has the latest of its versions.
 ENVELOPE: Final = ("received_at", "fetched_at")
+#: The latest date that a version says, and the beginning of the names of columns of flags, which a thing has of all of
+#: its versions; see `gone`.
+SEEN: Final = "_seen_last"
+FLAGS: Final = "_flags_"
 #: Columns of which a thing has the least or the greatest of all its versions.
 EXTREMES: Final = {
-    **dict.fromkeys((*ENVELOPE, "last_seen"), "max"),
+    **dict.fromkeys((*ENVELOPE, SEEN, "last_seen"), "max"),
     **dict.fromkeys(("created_date", "first_seen"), "min"),
 }
 #: Of an act, the person's identity in two halves, and the blocks that it carries.
@@ -351,7 +355,8 @@ def _sources(rules: Rules) -> list[str]:
         return f"arg_max({value}, ({ORDER})) FILTER ({rules.carries(block)})"
 
     columns = [f"coalesce({newest(ELEMENT, block)}, kept) AS {block}" for block in rules.blocks]
-    columns += [f"{EXTREMES[name]}({name}) AS {name}" for name in rules.extremes]
+    combined = {name: "bit_or" if name.startswith(FLAGS) else EXTREMES[name] for name in rules.extremes}
+    columns += [f"{function}({name}) AS {name}" for name, function in combined.items()]
     if rules.collected:
         condition = rules.carries(rules.collected)
         columns.append(f"list({ELEMENT} ORDER BY ({ORDER})) FILTER ({condition}) AS all_{rules.collected}")

@@ -17,7 +17,7 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -201,12 +201,15 @@ def manifests(source: Paths) -> list[Manifest]:
     return [manifest for manifest, _ in _read(source)]
 
 
-def whole_pulls(source: Paths) -> tuple[Manifest, ...]:
-    """Read the manifests of pulls whose files are all in a source.
+def proving_pulls(source: Paths) -> tuple[Manifest, ...]:
+    """Read the manifests of all pulls in a source, as far as they prove something of it.
 
-    Those of others prove nothing: what the source lacks would seem to be gone. Inside a zip or tar, none is read.
+    A pull whose files are not all in the source counts as not finished: what the source lacks would seem to be gone.
+    Inside a zip or tar, none is read.
     """
-    return tuple(manifest for manifest, has_all in _read(source) if has_all)
+    return tuple(
+        manifest if has_all else replace(manifest, finished_at=None) for manifest, has_all in _read(source)
+    )
 
 
 def _read(source: Paths) -> list[tuple[Manifest, bool]]:
