@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Unpack
 
@@ -257,7 +257,7 @@ class Archive(Reader):
         event ``hosted``. The columns:
 
         person_id, date, action, subject_id, title, source, referrer, website, location_country, location_region,
-        amount, currency, number, is_first, is_new, excluded.
+        amount, currency, number, is_first, is_new, excluded, received_at.
 
         `number` counts the acts of a person that have a date and are not excluded, from 1; what `where` leaves out is
         counted, too, so `is_first` is about the archive. `is_new` is true of a first act if the person was created at
@@ -387,6 +387,9 @@ class Archive(Reader):
             What is not counted by default: some of ``test`` (what the service's "send test" sent), ``gone``
             (deleted), ``cancelled`` and ``hidden`` (events, and their attendances) and ``unaccepted`` (attendances),
             the values of the column `excluded`. The attribute `note` of each frame says how many were left out.
+        now
+            The present, when not given the clock's: where nothing has a receipt (`received_at`, `fetched_at`), no later
+            date is compared, measured or foretold from. Else that ends a day after the newest receipt.
         spelling
             ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as `note`
             says; ``"exact"`` keeps them apart.
@@ -415,10 +418,14 @@ class Archive(Reader):
         >>> of.open(pull).report()["rsvps_by_month"]["rsvps"].to_dict()
         {'2026-05': 12}
         """
+        only_known("report", options, Options.__annotations__)
+        return self._report(self._requested(options))
+
+    def _requested(self, options: Options, *, for_page: bool = False) -> ReportRequest:
         from osdi_frames.reports.archive_report import ReportRequest
 
-        only_known("report", options, Options.__annotations__)
-        return self._report(ReportRequest(filters=self.filters, **options))  # type: ignore[arg-type] # checked there
+        now = options.get("now") or datetime.now(UTC)
+        return ReportRequest(filters=self.filters, for_page=for_page, **{**options, "now": now})  # type: ignore[arg-type] # checked there
 
     def _report(self, wanted: ReportRequest) -> ShownReport:
         from osdi_frames.reports.archive_report import collect, make_reports
@@ -436,7 +443,6 @@ class Archive(Reader):
         *,
         formats: Iterable[Format] = ("csv", "parquet"),
         bom: bool = False,
-        now: datetime | None = None,
         **options: Unpack[Options],
     ) -> ShownReport:
         """Write the standard reports: a page with plots, and files.
@@ -449,10 +455,8 @@ class Archive(Reader):
             The folder to make.
         formats, bom
             The files of each report: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
-        now
-            The time that the page says it was made at; the present when not given.
         **options
-            As for `report`.
+            As for `report`; `now` is also the time that the page says it was made at.
 
         Returns
         -------
@@ -475,16 +479,15 @@ class Archive(Reader):
         from osdi_frames import page
         from osdi_frames.output.files import FileForm
         from osdi_frames.output.folder import output_folder
-        from osdi_frames.reports.archive_report import ReportRequest
 
         only_known("write_report", options, Archive.write_report.__kwdefaults__, Options.__annotations__)
         if isinstance(formats, str):
             raise InvalidArgument(f"formats is a list: formats=[{quoted(formats)}]")
         forms = [FileForm(format, bom=bom) for format in formats]  # noqa: A001 (as `export` calls it)
-        wanted = ReportRequest(filters=self.filters, for_page=True, **options)  # type: ignore[arg-type] # checked there
+        wanted = self._requested(options, for_page=True)
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
             result = self._report(wanted)
-            page.write(result, folder, forms=forms, now=now)
+            page.write(result, folder, forms=forms, now=wanted.now)
         return result
 
     def export(

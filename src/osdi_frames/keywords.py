@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     spelling: Spelling
     compare: str | pd.Timedelta
     goals: Mapping[str, int]
+    now: datetime | None
 
 
 class PrivacyOptions(TypedDict, total=False):
@@ -50,7 +51,6 @@ class WriteOptions(ReportOptions, total=False):
 
     formats: Iterable[Format]
     bom: bool
-    now: datetime | None
 
 
 class ExportOptions(PrivacyOptions, Settings, Filters, total=False):

@@ -87,6 +87,8 @@ def _act(
     act = {"person_id": row["creator_id" if is_hosted else "person_id"], "date": row["created_date"]}
     act |= {"action": action, "subject_id": row.get("petition_id" if action == "signed" else "event_id")}
     act |= {"title": about.get("title"), "excluded": row["excluded"], "amount": None, "currency": None}
+    receipts = [row[name] for name in ("received_at", "fetched_at") if row.get(name)]
+    act |= {"received_at": max(receipts, default=None)}
     act |= {name: None if is_hosted else row[name] for name in REFERRED}
     act |= {name: (person if person is not None else row).get(name) for name in PLACE}
     return act, rank, own_id

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import pandas as pd
 
@@ -14,10 +14,9 @@ from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.declared import NO_SOURCE
 from osdi_frames.reports.groups import By, Groups, Spelling, checked_spelling, contexts, group, named_keys
+from osdi_frames.reports.known import RECEIPTS, Known, latest_time
 from osdi_frames.reports.measures import Convert, identity, take, text, utc, whole
 from osdi_frames.tables.actions import ACTS
-
-T = TypeVar("T", pd.Timestamp, pd.Timedelta)
 
 #: What people do, as the column `action` names it: those who host last.
 ACTIONS: Final = tuple(act.action for act in sorted(ACTS, key=lambda act: act.table.name == "events"))
@@ -38,13 +37,15 @@ class Acts:
     """The acts that count, in order of time.
 
     `rows` has the converted columns, numbered from 0, and `frame` the columns to group by as they came. Acts without
-    a date are last. `started` are the people whose first act in the archive is in the frame, excluded or not.
+    a date are last. `started` are the people whose first act in the archive is in the frame, excluded or not, and
+    `known` says up to when acts are known.
     """
 
     report: str
     rows: pd.DataFrame
     frame: pd.DataFrame
     started: pd.Series
+    known: Known
     note: str
 
     @classmethod
@@ -55,13 +56,14 @@ class Acts:
         report: str,
         include: Iterable[str],
         by: By | None = None,
+        now: Any = None,
     ) -> Acts:
         """Take the columns that a report needs."""
         include = exclusion.included(include)
         needs = ("person_id", "date", *needs)
         keys = [name for name, _ in named_keys(by, report=report)]
         grouping = dict.fromkeys([*keys, *contexts(keys)])
-        columns = {*needs, *grouping, exclusion.COLUMN}
+        columns = {*needs, *grouping, *RECEIPTS, exclusion.COLUMN}
         frame = as_frame(actions, caller=report, example=READER, columns=columns).reset_index(drop=True)
         rows = take(
             frame,
@@ -73,15 +75,25 @@ class Acts:
         people = rows["person_id"]
         started = people[rows["number"] == 1] if "number" in needs else people.head(0)
         kept, note = exclusion.counted_rows(frame.filter([exclusion.COLUMN]), include, exclusion.ACT)
+        latest = latest_time([frame], now, report=report)
         order = rows["date"].loc[kept.index].sort_values(kind="stable").index
         rows, frame = (some.loc[order].reset_index(drop=True) for some in (rows, frame.filter([*grouping])))
-        return cls(report, rows, frame, started, note)
+        known = Known.of(rows["date"], latest, exclusion.ACT)
+        return cls(report, rows, frame, started, known, note)
 
     @property
     def notes(self) -> list[str]:
         """Which acts are not counted, and whose person is unknown."""
         missing = int(self.rows["person_id"].isna().sum())
         return [self.note, f"of unknown people: {counted(missing, 'act')}" if missing else ""]
+
+    def known_ones(self) -> tuple[Acts, list[str]]:
+        """Return the acts without those of doubtful dates, and a sentence on these if there are any."""
+        if not self.known.note:
+            return self, []
+        kept = self.rows.index[~self.known.later]
+        rows, frame = (some.loc[kept].reset_index(drop=True) for some in (self.rows, self.frame))
+        return replace(self, rows=rows, frame=frame), [self.known.note]
 
     def first_of_each(self, action: str | None = None) -> pd.DataFrame:
         """Return each person's first act, or of a kind."""
@@ -106,25 +118,6 @@ def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -
     if name not in ACTIONS and not rows["action"].eq(name).any():
         raise InvalidArgument(f"{report}: nobody {quoted(name)}; {nearest(name, ACTIONS)}")
     return name
-
-
-def moment(value: Any, *, report: str) -> pd.Timestamp:
-    """Convert `until` to a time in UTC."""
-    time = parsed(pd.Timestamp, value)
-    if time is None:
-        raise InvalidArgument(f"{report}: until is a time, as '2026-06-01', not {quoted(value)}")
-    return time.tz_localize("UTC") if time.tz is None else time.tz_convert("UTC")
-
-
-def parsed(kind: type[T], value: Any) -> T | None:
-    """Convert a text or time; of others return None."""
-    if isinstance(value, bool | int | float):  # pandas takes it for nanoseconds
-        return None
-    try:
-        found: Any = kind(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if pd.isna(found) else found
 
 
 def noted(report: pd.DataFrame, notes: Iterable[str], groups: Collection[str] = ()) -> pd.DataFrame:

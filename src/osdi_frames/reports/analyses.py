@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Protocol, TypeAlias
 
 import pandas as pd
@@ -15,6 +16,7 @@ from osdi_frames.reports.change import changes, compare, news
 from osdi_frames.reports.conversion import attribution, funnel
 from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import Spelling
+from osdi_frames.reports.known import RECEIPTS
 from osdi_frames.reports.measures import Shown
 from osdi_frames.reports.participation import engagement, repeats, retention
 
@@ -29,6 +31,10 @@ class Choices(Protocol):
     @property
     def spelling(self) -> Spelling:
         """Whether spellings of one value are one row."""
+
+    @property
+    def now(self) -> datetime | None:
+        """The present, for what no receipt dates."""
 
     @property
     def compare(self) -> str | pd.Timedelta:
@@ -46,7 +52,7 @@ ACTIONS: Final = "actions"
 _LATER: Final = 13  # periods after the first act that a table shows
 _COMING: Final = "Coming to an event counts as an act."
 _MOVED: Final = "First the five that rose most, then the five that fell most."
-_TITLES: Final = ("title", "created_date", "gone_since")
+_TITLES: Final = ("title", "created_date", "gone_since", "fetched_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ class Analysis:
 
 
 def _of_acts(*columns: str) -> dict[str, tuple[str, ...]]:
-    return {ACTIONS: ("person_id", "date", *columns)}
+    return {ACTIONS: ("person_id", "date", "received_at", *columns)}
 
 
 def _alone(name: str) -> Shown:
@@ -124,7 +130,7 @@ _FIGURES: Final = tuple(Shown(column.name, column.unit, None, column.dtype) for 
 
 def _funnel(tables: Tables, how: Choices) -> pd.DataFrame:
     """Return the funnel of the steps that somebody reached."""
-    made = funnel(tables[ACTIONS], include=how.include)
+    made = funnel(tables[ACTIONS], now=how.now, include=how.include)
     return made if made["people"].iloc[1] else made.iloc[:0]
 
 
@@ -133,7 +139,7 @@ CHANGES: Final = (
         "changes",
         "Change in people and acts",
         "what changed",
-        lambda tables, how: changes(tables[ACTIONS], how.compare, include=how.include),
+        lambda tables, how: changes(tables[ACTIONS], how.compare, now=how.now, include=how.include),
         _of_acts("action", "number"),
         _FIGURES,
         "compare",
@@ -142,7 +148,9 @@ CHANGES: Final = (
         "changes_by_source",
         "Change by source",
         "what changed",
-        lambda tables, how: compare(tables[ACTIONS], how.compare, include=how.include, spelling=how.spelling),
+        lambda tables, how: compare(
+            tables[ACTIONS], how.compare, now=how.now, include=how.include, spelling=how.spelling
+        ),
         _of_acts("action", "source"),
         _COMPARED,
         "compare",
@@ -153,7 +161,12 @@ CHANGES: Final = (
         "Change by petition, event or other",
         "what changed",
         lambda tables, how: compare(
-            tables[ACTIONS], how.compare, by=["action", "title"], include=how.include, spelling=how.spelling
+            tables[ACTIONS],
+            how.compare,
+            by=["action", "title"],
+            now=how.now,
+            include=how.include,
+            spelling=how.spelling,
         ),
         _of_acts("action", "title"),
         _COMPARED,
@@ -164,7 +177,7 @@ CHANGES: Final = (
         "news",
         "New and gone",
         "what changed",
-        lambda tables, how: news(tables, how.compare, include=how.include),
+        lambda tables, how: news(tables, how.compare, now=how.now, include=how.include),
         _of_acts() | {"events": _TITLES, "petitions": _TITLES},
         (
             Shown("kind", "text", None, "str"),
@@ -177,8 +190,10 @@ CHANGES: Final = (
         "goals",
         "Goals",
         "what changed",
-        lambda tables, how: goals(tables["signatures"], how.goals, tables["petitions"], include=how.include),
-        {"signatures": ("petition_id", "created_date"), "petitions": ("petition_id", "title")},
+        lambda tables, how: goals(
+            tables["signatures"], how.goals, tables["petitions"], now=how.now, include=how.include
+        ),
+        {"signatures": ("petition_id", "created_date", *RECEIPTS), "petitions": ("petition_id", "title")},
         (
             _alone("signatures"),
             _alone("goal"),
@@ -238,7 +253,7 @@ PEOPLE: Final = (
         "retention",
         "Who came back, by the month of the first act",
         "people",
-        lambda tables, how: retention(tables[ACTIONS], include=how.include),
+        lambda tables, how: retention(tables[ACTIONS], now=how.now, include=how.include),
         _of_acts("number"),
         (Shown("people"),),
         "retention",

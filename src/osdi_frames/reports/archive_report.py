@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -65,6 +66,8 @@ class ReportRequest:
     spelling: Spelling = "merged"
     compare: str | pd.Timedelta = "W"
     """The period that is compared with the one before, as `compare` takes it."""
+    now: datetime | None = None
+    """The present: of what has no receipt, no later date is compared."""
     goals: Mapping[str, int] = field(default_factory=dict)
     """How many signatures petitions are to have, by id or title."""
     filters: Filters = field(default_factory=Filters)

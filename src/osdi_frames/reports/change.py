@@ -15,9 +15,10 @@ from osdi_frames.errors import InvalidArgument, MissingColumn, counted
 from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.acts import ACTIONS, Acts, moment, noted, parsed
+from osdi_frames.reports.acts import ACTIONS, Acts, noted
 from osdi_frames.reports.declared import NO_SOURCE
 from osdi_frames.reports.groups import By, Spelling, checked_spelling, contexts, group, named_keys
+from osdi_frames.reports.known import RECEIPTS, Known, latest_time, moment, parsed
 from osdi_frames.reports.measures import Convert, local, show_key, take, text, utc, whole
 
 
@@ -88,6 +89,7 @@ def compare(
     *,
     by: By = "source",
     until: Any = None,
+    now: Any = None,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
@@ -95,8 +97,10 @@ def compare(
 
     What moved most is first. The two periods are equally long and follow each other: `now` ends before `until`,
     `before` where `now` begins. Acts are counted by `date`, signatures and attendances by `created_date`, each in UTC,
-    and of events the RSVPs, ``total_accepted``, by `start_date`, the wall clock at their place: a frame of events to
-    come needs `until`.
+    and of events the RSVPs, ``total_accepted``, by `start_date`, the wall clock at their place.
+
+    A date far from most others, or more than a day after the newest receipt (`received_at`, `fetched_at`, where the
+    frame has them), is doubtful: without `until` it is set aside, and `note` names it.
 
     By source or referrer, acts that are `attended` are left out, unless `by` names action, too: what a source brought
     is the RSVP, often weeks before, and an act `rsvped` of the same person and event has it.
@@ -113,7 +117,9 @@ def compare(
         a column, or several
     until
         the end of the period, itself not in it; without a zone it is UTC. If not given, the end of the last that is
-        complete before the newest date: for days a midnight, for months the first of a month
+        complete before the newest date that is not doubtful: for days a midnight, for months the first of a month
+    now
+        the present, for a frame without `received_at` and `fetched_at`: no later date counts
     include
         which rows to count though they are `excluded`; the attribute `note` says how many were not
     spelling
@@ -154,16 +160,18 @@ def compare(
     include = exclusion.included(include)
     keys = [name for name, _ in named_keys(by, report="compare")]
     names = [name for dated in _DATED for name in (dated.column, dated.sums) if name]
-    columns = {*keys, *contexts(keys), *names, "action", exclusion.COLUMN}
+    columns = {*keys, *contexts(keys), *names, *RECEIPTS, "action", exclusion.COLUMN}
     frame = as_frame(frame, caller="compare", columns=columns).reset_index(drop=True)
     dated = next((dated for dated in _DATED if dated.column in frame.columns), None)
     if dated is None:
         raise MissingColumn("compare needs one of the columns date, start_date and created_date")
+    latest = latest_time([frame], now, report="compare")
     frame, note = exclusion.counted_rows(frame, include, dated.noun)
     frame = frame.reset_index(drop=True)
     needs = {dated.column: dated.convert, **({dated.sums: whole} if dated.sums else {})}
     rows = take(frame, needs, keys=keys, report="compare")
-    periods = _Periods.of(rows[dated.column], period, until, report="compare")
+    known = Known.of(rows[dated.column], latest, dated.noun)
+    periods = _Periods.of(known, period, until, report="compare")
     is_within = periods.number >= 0
     came = is_within & _came(frame, keys)
     within = rows.index[is_within & ~came]
@@ -174,8 +182,8 @@ def compare(
     made = _changed(made.set_axis(groups.labels.take(made.index.to_numpy())))
     made = made.iloc[(-made["change"].abs()).argsort(kind="stable")]
     left_out = f"without {came.sum():,} attended: their RSVPs have the source" if came.any() else ""
-    caveats = [*filter(None, [left_out]), *groups.notes]
-    return periods.noted(noted(made, [note, *periods.said(dated.noun), *periods.newer], caveats))
+    caveats = [*periods.set_aside, *filter(None, [left_out]), *groups.notes]
+    return periods.noted(noted(made, [note, *periods.said, *periods.newer], caveats))
 
 
 def _came(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:
@@ -186,17 +194,23 @@ def _came(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:
 
 
 def changes(
-    actions: pd.DataFrame, period: str | pd.Timedelta = "W", *, until: Any = None, include: Iterable[str] = ()
+    actions: pd.DataFrame,
+    period: str | pd.Timedelta = "W",
+    *,
+    until: Any = None,
+    now: Any = None,
+    include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Compare people and acts of two periods.
 
-    The periods are those of `compare`.
+    The periods are those of `compare`, which also says which dates are doubtful and set aside: name the column
+    `received_at` of `Archive.actions` where you read some columns only.
 
     Parameters
     ----------
     actions
         one row per act, with person_id, date, action and number, as ``osdi_frames.open(source).actions()`` returns it
-    period, until
+    period, until, now
         as for `compare`
     include
         which acts to count though they are `excluded`; the attribute `note` says how many were not
@@ -230,8 +244,8 @@ def changes(
     >>> changes(actions, until="2026-05-18")[["before", "now"]].T.to_dict("list")
     {'people': [1, 2], 'new people': [1, 1], 'signed': [1, 2]}
     """
-    acts = Acts.of(actions, "action", "number", report="changes", include=include)
-    periods = _Periods.of(acts.rows["date"], period, until, report="changes")
+    acts = Acts.of(actions, "action", "number", report="changes", include=include, now=now)
+    periods = _Periods.of(acts.known, period, until, report="changes")
     firsts = acts.first_of_each()
     first = firsts.index[firsts["person_id"].isin(acts.started)]
     counts: dict[str, list[int]] = {"people": [], "new people": [], **{action: [] for action in ACTIONS}}
@@ -243,8 +257,8 @@ def changes(
             counts[action].append(int(within["action"].eq(action).sum()))
     made = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
     made = _changed(made[made.any(axis=1)])
-    notes = [*acts.notes, *periods.said(exclusion.ACT)]
-    return periods.noted(noted(made, notes, periods.newer))
+    notes = [*acts.notes, *periods.said]
+    return periods.noted(noted(made, notes, [*periods.newer, *periods.set_aside]))
 
 
 def news(
@@ -252,6 +266,7 @@ def news(
     period: str | pd.Timedelta = "W",
     *,
     until: Any = None,
+    now: Any = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """List the events and petitions that are new, or gone.
@@ -262,8 +277,8 @@ def news(
     ----------
     tables
         ``actions`` with date, ``events`` and ``petitions`` with title, created_date, gone_since and excluded
-    period, until
-        as for `compare`, of the acts
+    period, until, now
+        as for `compare`, of the acts; without `until`, what has a doubtful date is not listed
     include
         which events to list though they are `excluded`
 
@@ -276,18 +291,23 @@ def news(
         - news: ``new`` or ``gone``
         - date: when (UTC)
     """
+    latest = latest_time(tables.values(), now, report="news")
     dates = take(tables["actions"], {"date": utc}, report="news")["date"]
-    periods, found = _Periods.of(dates, period, until, report="news"), []
+    periods, found = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, until, report="news"), []
+    aside: list[str] = []
     for name in ("events", "petitions"):
         frame = tables[name]
         gone = frame.assign(news="gone", date=frame["gone_since"])
         new = exclusion.split(frame, exclusion.included(include))[0]
+        known = Known.of(new["created_date"], latest, name[:-1])
+        if not periods.is_chosen:
+            new, aside = new[~known.later], [*aside, known.note]
         both = pd.concat([new.assign(news="new", date=new["created_date"]), gone])
         found.append(
             both.loc[both["date"] >= periods.bounds[1], ["title", "news", "date"]].assign(kind=name[:-1])
         )
     made = pd.concat(found).sort_values(["date", "title"], ascending=[False, True], kind="stable")
-    made = noted(made.set_index("title")[["kind", "news", "date"]], [])
+    made = noted(made.set_index("title")[["kind", "news", "date"]], [], [*filter(None, aside)])
     made.attrs["period"] = f"since {show_key(periods.bounds[1])}"
     return made
 
@@ -307,15 +327,16 @@ class _Periods:
     `number` is 1 for dates in the last, 0 in the one before, and -1 for all others.
     """
 
-    dates: pd.Series
+    known: Known
     bounds: list[pd.Timestamp]
     number: NDArray[np.int64]
     is_chosen: bool
     """Whether the caller says where they end."""
 
     @classmethod
-    def of(cls, dates: pd.Series, period: Any, until: Any, *, report: str) -> _Periods:
-        length, zone, newest = _Length.of(period, report=report), dates.dt.tz, dates.max()
+    def of(cls, known: Known, period: Any, until: Any, *, report: str) -> _Periods:
+        dates, newest = known.dates, known.newest
+        length, zone = _Length.of(period, report=report), dates.dt.tz
         if until is None:
             end = length.last_end(pd.Timestamp(0, tz=zone) if pd.isna(newest) else newest)
         else:
@@ -329,7 +350,7 @@ class _Periods:
             pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right"
         )
         return cls(
-            dates, bounds, np.where(dates.notna() & (number < len(bounds)), number - 1, -1), until is not None
+            known, bounds, np.where(dates.notna() & (number < len(bounds)), number - 1, -1), until is not None
         )
 
     def noted(self, report: pd.DataFrame) -> pd.DataFrame:
@@ -342,10 +363,11 @@ class _Periods:
         before, start, end = self.bounds
         return f"{_named(start, end)}, against {_named(before, start)}"
 
-    def said(self, noun: str) -> list[str]:
-        """Return sentences on the periods, and what is in neither."""
-        newest, undated = self.dates.max(), int(self.dates.isna().sum())
-        said = [f"without a date: {counted(undated, noun)}"] if undated else []
+    @property
+    def said(self) -> list[str]:
+        """Sentences on the periods, and what is in neither."""
+        newest, undated = self.known.newest, int(self.known.dates.isna().sum())
+        said = [f"without a date: {counted(undated, self.known.noun)}"] if undated else []
         if pd.isna(newest):
             return said
         end = self.bounds[-1]
@@ -357,10 +379,15 @@ class _Periods:
     @property
     def newer(self) -> list[str]:
         """A sentence on newer days, where no end is given."""
-        newest, end = self.dates.max(), self.bounds[-1]
+        newest, end = self.known.newest, self.bounds[-1]
         if self.is_chosen or pd.isna(newest):
             return []
         return [f"{_days(end, newest)} not compared: the period has not ended"]
+
+    @property
+    def set_aside(self) -> list[str]:
+        """A sentence on doubtful dates, where no end is given."""
+        return [self.known.note] if self.known.note and not self.is_chosen else []
 
 
 def _named(start: pd.Timestamp, end: pd.Timestamp) -> str:

@@ -11,8 +11,9 @@ import pandas as pd
 
 from osdi_frames.errors import InvalidArgument, counted
 from osdi_frames.quoting import quoted
-from osdi_frames.reports.acts import Acts, known_action, noted, parsed
+from osdi_frames.reports.acts import Acts, known_action, noted
 from osdi_frames.reports.groups import By, Spelling, checked_spelling
+from osdi_frames.reports.known import parsed
 
 _Z: Final = NormalDist().inv_cdf(0.975)  # of a 95% interval
 _STEPS: Final = ("signed", "rsvped", "attended")
@@ -24,6 +25,7 @@ def funnel(
     *,
     within: str | pd.Timedelta = "30D",
     by: By | None = None,
+    now: Any = None,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
@@ -31,7 +33,8 @@ def funnel(
 
     Each person starts at their first act of the first step. A later step is reached by an act at or after that of the
     step before, no later than `within` after the start; it may lie between others. A person is counted once a step.
-    Acts without a date, or whose person is not known, reach no step.
+    Acts without a date, or whose person is not known, reach no step. Nor do those with a doubtful date, as `compare` has
+    it: they are set aside, and `note` names them.
 
     The interval is Wilson's, with z = 1.96, of the share p of the n people of the first step:
     ``(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)``.
@@ -46,6 +49,8 @@ def funnel(
         the longest time from the first step to any other
     by
         a column, or several, of the act at which a person starts: a funnel for each of its values
+    now
+        as for `compare`
     include
         which acts to count though they are `excluded`; the attribute `note` says how many were not
     spelling
@@ -83,12 +88,12 @@ def funnel(
     """
     checked_spelling(spelling)
     limit = _duration(within)
-    acts = Acts.of(actions, "action", report="funnel", include=include, by=by)
+    acts, aside = Acts.of(actions, "action", report="funnel", include=include, by=by, now=now).known_ones()
     steps = _checked_steps(steps, acts.rows)
     reached = _reached(acts, steps, limit)
     start = reached[steps[0]]
     size = pd.DataFrame({step: times.notna() for step, times in reached.items()}).astype("int64")
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = tuple(aside)
     if by is None:
         made = _shares(pd.DataFrame([size.sum()], columns=list(steps)).astype("int64"))
         made.index = pd.Index(steps, name="step")
@@ -102,9 +107,8 @@ def funnel(
         made.index = pd.MultiIndex.from_arrays(
             [*parts, pd.Index([*steps] * len(labels), dtype="str")], names=[*labels.names, "step"]
         )
-        notes = groups.notes
-    newest = acts.rows["date"].max()
-    early = int((start > newest - limit).sum())
+        notes = (*aside, *groups.notes)
+    early = int((start > acts.known.newest - limit).sum())
     length = _in_words(within, limit)
     if early:
         notes = (

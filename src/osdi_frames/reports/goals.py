@@ -11,11 +11,13 @@ from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
 from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.acts import moment, noted
+from osdi_frames.reports.acts import noted
+from osdi_frames.reports.known import RECEIPTS, Known, latest_time, moment
 from osdi_frames.reports.measures import UTC, refuse_lacking, take, text, utc
 
 #: Of how long before the end the present rate is.
 _RECENT: Final = pd.Timedelta(days=28)
+_DAY: Final = pd.Timedelta(days=1)
 _WEEK: Final = pd.Timedelta(days=7)
 _DTYPES: Final = {
     "title": "str",
@@ -34,6 +36,7 @@ def goals(
     petitions: pd.DataFrame | None = None,
     *,
     until: Any = None,
+    now: Any = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Compare the signatures of petitions with their goals.
@@ -51,7 +54,9 @@ def goals(
         one row per petition, with petition_id and title
     until
         up to when all signatures are known; a time without a zone is UTC. The end of the day of the newest signature if
-        not given
+        not given, of those whose date is not doubtful, as `compare` says: the others count, and no more
+    now
+        as for `compare`
     include
         which rows to count though they are `excluded`; the attribute `note` says how many were not
 
@@ -86,14 +91,16 @@ def goals(
     """
     include = exclusion.included(include)
     needs = ("petition_id", "created_date")
-    frame = as_frame(signatures, caller="goals", columns=(*needs, exclusion.COLUMN))
+    frame = as_frame(signatures, caller="goals", columns=(*needs, *RECEIPTS, exclusion.COLUMN))
     rows = take(frame, {"petition_id": text, "created_date": utc}, report="goals")
     titles = _titles(petitions)
     ids = [*dict.fromkeys([*titles, *rows["petition_id"].dropna()])]
     counted, note = exclusion.counted_rows(frame.reset_index(drop=True), include, "signature")
     rows = rows.loc[counted.index]
-    newest = rows["created_date"].max()
-    end = newest.floor("D") + pd.Timedelta(days=1) if until is None else moment(until, report="goals")
+    known = Known.of(rows["created_date"], latest_time([frame], now, report="goals"), "signature")
+    if until is None:
+        rows["created_date"] = rows["created_date"].mask(known.later)
+    end = known.newest.floor("D") + _DAY if until is None else moment(until, report="goals")
     by_petition = dict(iter(rows["created_date"].groupby(rows["petition_id"])))
     made = {}
     for named, goal in goals.items():
@@ -103,8 +110,9 @@ def goals(
         dates = by_petition.get(found, rows["created_date"].head(0))
         made[found] = {"title": titles.get(found), **_progress(dates, goal, end)}
     table = pd.DataFrame.from_dict(made, orient="index", columns=[*_DTYPES])
+    aside = [known.note] if known.note and until is None else []
     times = {name: pd.to_datetime(table[name], utc=True) for name in ("reached", "expected")}
-    return noted(table.assign(**times).astype(_DTYPES).rename_axis("petition_id"), [note])
+    return noted(table.assign(**times).astype(_DTYPES).rename_axis("petition_id"), [note], aside)
 
 
 def _progress(dates: pd.Series, goal: int, end: pd.Timestamp) -> dict[str, Any]:

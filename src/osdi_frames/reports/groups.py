@@ -26,8 +26,9 @@ from pandas.tseries.frequencies import to_offset
 from pandas.tseries.offsets import BaseOffset
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
-from osdi_frames.problems import FAR, trusted_years
+from osdi_frames.problems import FAR
 from osdi_frames.quoting import cut, quoted
+from osdi_frames.reports.known import is_trusted
 from osdi_frames.reports.measures import coded, converted, time
 from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NO_DATE, NONE
@@ -241,9 +242,7 @@ def _in_periods(times: pd.Series, period: Period) -> Coded:
     present = known.dropna()
     if present.empty:
         return np.zeros(len(times), "int64"), pd.Index([NO_DATE] if len(times) else [], dtype="str")
-    years = present.year
-    trusted = trusted_years(dict(zip(*np.unique(years, return_counts=True), strict=True)))
-    together = present[(years >= trusted.start) & (years < trusted.stop)]
+    together = present[is_trusted(times)[times.notna()]]
     window = pd.period_range(together.min(), together.max())
     inside = window.asfreq("D", how="S").strftime(_FORMATS.get(period.freq, "%Y-%m-%d"))
     names = np.array([f"before {inside[0]}", *inside, f"after {inside[-1]}", NO_DATE])

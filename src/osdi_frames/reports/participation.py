@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from osdi_frames.errors import counted
 from osdi_frames.problems import FAR
-from osdi_frames.reports.acts import Acts, moment, noted
+from osdi_frames.reports.acts import Acts, noted
 from osdi_frames.reports.groups import group_periods, period_of
+from osdi_frames.reports.known import moment
 from osdi_frames.tables.schema import NONE
 
 _YEARS: Final = pd.DatetimeIndex(["2000-01-01", f"{2000 + FAR}-01-01"])
@@ -82,7 +83,12 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
 
 
 def retention(
-    actions: pd.DataFrame, freq: str = "M", *, until: Any = None, include: Iterable[str] = ()
+    actions: pd.DataFrame,
+    freq: str = "M",
+    *,
+    until: Any = None,
+    now: Any = None,
+    include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Show which share of each cohort is active later.
 
@@ -97,7 +103,10 @@ def retention(
     freq
         a period of pandas: ``h``, ``D``, ``W`` (Monday to Sunday), ``M``, ``Q``, ``Y``
     until
-        up to when all acts are known; a time without a zone is UTC. The newest act of the frame if not given
+        up to when all acts are known; a time without a zone is UTC. The newest act of the frame if not given, of those
+        whose date is not doubtful, as `compare` says: the others are set aside, and `note` names them
+    now
+        as for `compare`
     include
         which acts to count though they are `excluded`; the attribute `note` says how many were not
 
@@ -133,8 +142,9 @@ def retention(
     July       1  1.0  NaN  NaN
     """
     period = period_of(freq, report="retention")
-    acts = Acts.of(actions, "number", report="retention", include=include)
-    end = acts.rows["date"].max() if until is None else moment(until, report="retention")
+    acts = Acts.of(actions, "number", report="retention", include=include, now=now)
+    acts, aside = acts.known_ones() if until is None else (acts, [])
+    end = acts.known.newest if until is None else moment(until, report="retention")
     first = acts.first_of_each()
     ours = first[first["person_id"].isin(acts.started)].reset_index(drop=True)
     cohorts = group_periods(ours, "date", period, report="retention")
@@ -158,7 +168,7 @@ def retention(
         if others
         else ""
     )
-    return noted(made, [*acts.notes, began])
+    return noted(made, [*acts.notes, began], aside)
 
 
 def _ordinals(times: pd.DatetimeIndex, period: str) -> NDArray[np.int64]:

@@ -98,7 +98,9 @@ def _are_open(counts: Counts, acts: Counts, hidden: Mask, small: Mask, below: in
     step = acts[other] - acts[one]
     moved = np.stack([acts[thirds] - acts[other], acts[one] - acts[thirds], np.full(len(thirds), step)])
     moved //= np.gcd.reduce(moved)
-    before = np.stack([np.full(len(thirds), counts[one]), np.full(len(thirds), counts[other]), counts[thirds]])
+    before = np.stack(
+        [np.full(len(thirds), counts[one]), np.full(len(thirds), counts[other]), counts[thirds]]
+    )
     is_open: Mask = (before + moved >= 1).all(axis=0) | (before - moved >= 1).all(axis=0)
     return bool(is_open.any() and is_open[small[thirds]].all())
 

@@ -145,7 +145,9 @@ def _query(act: Act, rank: int, tables: Mapping[Table, tuple[str, ...]]) -> str:
     own = [f"act.{name}" for name in tables[act.table] if name in act.own]
     own += [f"person.{name}" for name in tables[PEOPLE] if name in PLACE and name not in act.own]
     title = ["about.title"] if "title" in tables[act.titled] else []
-    columns = ", ".join((*own, *title, "act.excluded", f"act.{PASSES}"))
+    receipts = [f"act.{name}" for name in act.receipts if name in tables[act.table]]
+    received = [f"greatest({', '.join(receipts)}) AS received_at"] if receipts else []
+    columns = ", ".join((*own, *title, *received, "act.excluded", f"act.{PASSES}"))
     joined = f"LEFT JOIN all_{act.titled.name} AS about ON about.{act.subject} = act.{act.subject}"
     if not act.own:
         joined += f" LEFT JOIN all_people AS person ON person.person_id = act.{act.person}"

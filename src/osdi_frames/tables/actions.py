@@ -17,7 +17,7 @@ from osdi_frames.tables.people import PEOPLE, PERSON_ID
 from osdi_frames.tables.petitions import PETITIONS
 from osdi_frames.tables.resource import LOCATION
 from osdi_frames.tables.responses import RESPONSES
-from osdi_frames.tables.schema import FREE_TEXT, SENSITIVE, Column, ElementType, Privacy, Table, Type
+from osdi_frames.tables.schema import FREE_TEXT, PLAIN, SENSITIVE, Column, ElementType, Privacy, Table, Type
 from osdi_frames.tables.signatures import SIGNATURES
 from osdi_frames.tables.submissions import SUBMISSIONS
 from osdi_frames.tables.surveys import SURVEYS
@@ -59,6 +59,13 @@ class Act:
     def own_id(self) -> str:
         """The column that identifies the act."""
         return self.table.element.identities[0][0]
+
+    @property
+    def receipts(self) -> tuple[str, ...]:
+        """The columns of the table that say when a row was received or fetched."""
+        return tuple(
+            column.name for column in self.table.columns if column.name in ("received_at", "fetched_at")
+        )
 
     @property
     def subject(self) -> str:
@@ -112,6 +119,7 @@ ACTIONS = Table(
         _made("is_first", "Whether it is the person's first.", "bool"),
         _made("is_new", "Whether the person was not known before.", "bool"),
         _made("excluded", "Why uncounted, as of the act itself."),
+        _made("received_at", "When last received or fetched, UTC.", "utc", PLAIN),
     ),
 )
 
@@ -126,5 +134,6 @@ def made_of(names: Iterable[str]) -> dict[Table, tuple[str, ...]]:
         )
         needed[act.table] += ["modified_date", act.only] if act.only else []
         needed[act.table] += names & {*act.own}
+        needed[act.table] += act.receipts if "received_at" in names else ()
         needed.setdefault(act.titled, []).extend((act.subject, *(names & {"title"}), *filter(None, [act.at])))
     return {table: tuple(dict.fromkeys(columns)) for table, columns in needed.items()}
