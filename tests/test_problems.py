@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import warnings
 import zipfile
 import zlib
@@ -15,9 +16,8 @@ import pandas as pd
 import pytest
 
 import osdi_frames as of
-from osdi_frames import problems
 from osdi_frames.errors import BadDocument, ProblemsWarning
-from osdi_frames.problems import ProblemKind, shown_value
+from osdi_frames.problems import ProblemKind
 from tests.layouts import compact, lines, tarred, zipped, zstd
 from tests.stored import both_ways  # noqa: F401 (an autouse fixture)
 
@@ -72,16 +72,16 @@ class Misfit(NamedTuple):
 LONG = "9" * 100
 MISFITS = {
     "capacity is text": Misfit(
-        "events", event(capacity="lots"), "capacity", "not an integer", '"lots"', "capacity"
+        "events", event(capacity="lots"), "capacity", "not an integer", '"xxxx"', "capacity"
     ),
     "an integer with a fraction": Misfit(
-        "events", event(capacity=1.7), "capacity", "not an integer", "1.7", "capacity"
+        "events", event(capacity=1.7), "capacity", "not an integer", "9.9", "capacity"
     ),
     "an integer as text with a fraction": Misfit(
-        "events", event(capacity="1.7"), "capacity", "not an integer", '"1.7"', "capacity"
+        "events", event(capacity="1.7"), "capacity", "not an integer", '"9.9"', "capacity"
     ),
     "an integer beyond 64 bits": Misfit(
-        "events", event(capacity=2**63), "capacity", "not an integer of 64 bits", str(2**63), "capacity"
+        "events", event(capacity=2**63), "capacity", "not an integer of 64 bits", "9" * 19, "capacity"
     ),
     "an integer beyond 64 bits as text": Misfit(
         "events", event(capacity=LONG), "capacity", "not an integer of 64 bits", f'"{LONG[:59]}…', "capacity"
@@ -102,7 +102,7 @@ MISFITS = {
         event(location={"location": {"latitude": 10**400}}),
         "location.location.latitude",
         "not a number of 64 bits",
-        f"1{'0' * 59}…",
+        f"{'9' * 60}…",
         "location_latitude",
     ),
     "a day that is none": Misfit(
@@ -110,7 +110,7 @@ MISFITS = {
         event(created_date="2026-02-30T00:00:00Z"),
         "created_date",
         "not a datetime",
-        '"2026-02-30T00:00:00Z"',
+        '"9999-99-99x99:99:99x"',
         "created_date",
     ),
     "an hour that is none, in local time": Misfit(
@@ -118,42 +118,42 @@ MISFITS = {
         event(start_date="2026-02-03T25:00:00Z"),
         "start_date",
         "not a datetime",
-        '"2026-02-03T25:00:00Z"',
+        '"9999-99-99x99:99:99x"',
         "start_date",
     ),
     "a number for a datetime": Misfit(
-        "events", event(created_date=20260203), "created_date", "not a datetime", "20260203", "created_date"
+        "events", event(created_date=20260203), "created_date", "not a datetime", "99999999", "created_date"
     ),
     "yes for true": Misfit(
         "events",
         event(guests_can_invite_others="yes"),
         "guests_can_invite_others",
         "not true or false",
-        '"yes"',
+        '"xxx"',
         "guests_can_invite_others",
     ),
     "an object where text is declared": Misfit(
-        "events", event(title={"en": "March"}), "title", "not text", '{"en": "March"}', "title"
+        "events", event(title={"en": "March"}), "title", "not text", '{"en": "xxxxx"}', "title"
     ),
     "a list where text is declared": Misfit(
-        "events", event(title=["March"]), "title", "not text", '["March"]', "title"
+        "events", event(title=["March"]), "title", "not text", '["xxxxx"]', "title"
     ),
     "text where an object is declared": Misfit(
-        "events", event(location="Oakland"), "location", "not an object", '"Oakland"', "location_locality"
+        "events", event(location="Oakland"), "location", "not an object", '"xxxxxxx"', "location_locality"
     ),
     "text where a list is declared": Misfit(
-        "signatures", signature(add_tags="river"), "add_tags", "not a list", '"river"', "add_tags"
+        "signatures", signature(add_tags="river"), "add_tags", "not a list", '"xxxxx"', "add_tags"
     ),
     "text where custom fields are declared": Misfit(
         "signatures",
         signature(person={"custom_fields": "x"}),
         "person.custom_fields",
         "not an object",
-        '"…"',
+        '"x"',
         "custom_fields",
     ),
     "an object among tags": Misfit(
-        "signatures", signature(add_tags=["a", {"b": 1}]), "add_tags[1]", "not text", '{"b": 1}', "comments"
+        "signatures", signature(add_tags=["a", {"b": 1}]), "add_tags[1]", "not text", '{"b": 9}', "comments"
     ),
     "an object where the key of a message is declared": Misfit(
         "signatures",
@@ -168,11 +168,11 @@ MISFITS = {
         signature(person={"postal_addresses": [{}, {"location": {"latitude": "x"}}]}),
         "person.postal_addresses[1].location.latitude",
         "not a number",
-        '"…"',
+        '"x"',
         "location_latitude",
     ),
     "a number for a reminder": Misfit(
-        "event_reminders", event(reminders=[{}, 7]), "reminders[1]", "not an object", "7", "minutes"
+        "event_reminders", event(reminders=[{}, 7]), "reminders[1]", "not an object", "9", "minutes"
     ),
 }
 
@@ -261,18 +261,18 @@ def test_check_lists_each_misfit_by_its_key(tmp_path: Path) -> None:
 def test_a_misfit_in_an_embedded_event_and_in_a_batch_is_named_by_its_position() -> None:
     page = {"_embedded": {"osdi:events": [GOOD, event(capacity="lots")]}}
     assert (
-        message(page, "events") == '<objects>:1: not an integer: _embedded.osdi:events[1].capacity = "lots"'
+        message(page, "events") == '<objects>:1: not an integer: _embedded.osdi:events[1].capacity = "xxxx"'
     )
     enveloped = {"received_at": "2026-01-01T00:00:00Z", "body": [*SIGNED, *signature(comments=[])]}
     assert message(enveloped, "signatures") == "<objects>:1: not text: body[1].osdi:signature.comments = []"
 
 
-@pytest.mark.parametrize("moment", ["yesterday", 12, {"seconds": 1}])
-def test_a_time_of_an_envelope_that_is_none_is_a_problem(moment: Any) -> None:
+@pytest.mark.parametrize(
+    ("moment", "form"), [("yesterday", '"xxxxxxxxx"'), (12, "99"), ({"seconds": 1}, '{"seconds": 9}')]
+)
+def test_a_time_of_an_envelope_that_is_none_is_a_problem(moment: Any, form: str) -> None:
     enveloped = {"received_at": moment, "body": SIGNED}
-    assert (
-        message(enveloped, "signatures") == f"<objects>:1: not a datetime: received_at = {json.dumps(moment)}"
-    )
+    assert message(enveloped, "signatures") == f"<objects>:1: not a datetime: received_at = {form}"
     with pytest.warns(ProblemsWarning, match="skipped 1 problem"):
         assert of.read_signatures(enveloped, on_error="skip")["received_at"].isna().all()
     assert of.check(enveloped)["problem"].tolist() == ["not a datetime"]
@@ -281,7 +281,7 @@ def test_a_time_of_an_envelope_that_is_none_is_a_problem(moment: Any) -> None:
 def test_equal_misfits_are_counted_with_the_first_place(tmp_path: Path) -> None:
     path = tmp_path / "a.ndjson"
     path.write_bytes(lines([GOOD, event(capacity="lots"), event(capacity="lots")]))
-    assert listed(path) == [(str(path), 2, "error", "not an integer", 'event: capacity = "lots"', 2)]
+    assert listed(path) == [(str(path), 2, "error", "not an integer", 'event: capacity = "xxxx"', 2)]
 
 
 def test_columns_can_come_from_a_generator() -> None:
@@ -295,31 +295,31 @@ def test_columns_that_are_not_asked_for_stop_nothing() -> None:
 
 #: Documents that hold nothing for a table, though something is wrong: name → document, table, problem, detail.
 UNRECOGNISED = {
-    "text is no document": ("archive", "signatures", "not a page, an event or a delivery", '"…"'),
+    "text is no document": ("archive", "signatures", "not a page, an event or a delivery", '"xxxxxxx"'),
     "an object of nothing that is known": (
         {"a": 1},
         "events",
         "not a page, an event or a delivery",
-        '{"a": 1}',
+        '{"a": 9}',
     ),
     "an element without a type key": (
         [{"idempotency_key": "5f"}],
         "signatures",
         "an element without a type key",
-        '[0] = {"idempotency_key": "…"}',
+        '[0] = {"idempotency_key": "9x"}',
     ),
-    "an element that is no object": ([7], "signatures", "not an object", "[0] = 7"),
+    "an element that is no object": ([7], "signatures", "not an object", "[0] = 9"),
     "a signature that is no object": (
         [{"osdi:signature": 7}],
         "signatures",
         "not an object",
-        "[0].osdi:signature = 7",
+        "[0].osdi:signature = 9",
     ),
     "embedded events that are no list": (
         {"_embedded": {"osdi:events": {"a": 1}}},
         "events",
         "not a list",
-        '_embedded.osdi:events = {"a": 1}',
+        '_embedded.osdi:events = {"a": 9}',
     ),
     "an embedded event that is no object": (
         {"_embedded": {"osdi:events": [None, GOOD]}},
@@ -368,23 +368,18 @@ def test_a_line_that_is_no_document_stops_is_passed_over_and_is_listed(
     assert [row[:4] for row in listed(path)] == [(str(path), 2, "error", problem)]
 
 
-@pytest.mark.parametrize(
-    "both_ways", ["parsed"], indirect=True
-)  # a store is filled before: that shows them, too
 @pytest.mark.parametrize("times", [1, 1000])
-def test_broken_lines_are_all_counted_and_those_that_are_alike_shown_once(
-    times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_broken_lines_are_all_counted_and_those_that_are_alike_listed_once(
+    times: int, tmp_path: Path
 ) -> None:
-    path, shown = tmp_path / "indented.ndjson", []
+    path = tmp_path / "indented.ndjson"
     path.write_text("[1,\n  2,\n" * times)
-    monkeypatch.setattr(problems, "shown_value", lambda value: shown.append(value) or shown_value(value))
     _, warning = skipped(path, "events")
     reason = "Expecting value at column 4"
     assert warning.startswith(f"skipped {3 * times:,} problems, the first: {path}:1: not JSON: {reason}; ")
-    assert shown == [reason, 2]
     assert listed(path) == [
         (str(path), 1, "error", "not JSON", reason, 2 * times),
-        (str(path), 2, "error", "not a page, an event or a delivery", "2", times),
+        (str(path), 2, "error", "not a page, an event or a delivery", "9", times),
     ]
 
 
@@ -493,7 +488,7 @@ def test_half_of_a_surrogate_pair_is_mended_and_stops_nothing(tmp_path: Path) ->
     path = tmp_path / "a.json"
     path.write_text(r'{"total_accepted": 1, "title": "a\ud800b"}')
     assert of.open(path).scan("events", columns=["title"]).read_all().to_pylist() == [{"title": "a\ufffdb"}]
-    detail = r'event: title = "a\ud800b"'
+    detail = 'event: title = "xxx"'
     assert listed(path) == [(str(path), 1, "warning", "a lone surrogate, read as U+FFFD", detail, 1)]
 
 
@@ -614,7 +609,7 @@ def test_a_number_that_is_none_of_json_is_listed_whatever_else_is_in_its_documen
     made = [
         with_odd_number(envelope, more, spelling) for envelope in ("", '{"body": ', "[{}]") for more in MORE
     ]
-    shown = spelling[:60] + "…" * (len(spelling) > 60)
+    shown = re.sub("[0-9]", "9", spelling[:60]) + "…" * (len(spelling) > 60)
     assert odd_numbers_of("\n".join(made)) == [("warning", ProblemKind.ODD_NUMBER, shown, len(made))]
 
 
@@ -625,7 +620,7 @@ def test_a_number_that_is_none_of_json_is_listed_whatever_else_is_in_its_documen
 def test_a_number_that_is_none_of_json_is_listed_of_a_document_alone(
     envelope: str, more: str, spelling: str
 ) -> None:
-    shown = spelling[:60] + "…" * (len(spelling) > 60)
+    shown = re.sub("[0-9]", "9", spelling[:60]) + "…" * (len(spelling) > 60)
     found = odd_numbers_of(with_odd_number(envelope, more, spelling))
     assert found == [("warning", ProblemKind.ODD_NUMBER, shown, 1)]
 
@@ -785,7 +780,7 @@ AROUND: dict[str, tuple[Any, set[str]]] = {
     ),
     "a key that names a person": (
         {"ann@example.org": 1, "_embedded": {"osdi:events": []}},
-        {"undeclared key (a key that is no name)"},
+        {"undeclared key page: (hidden)"},
     ),
     "an envelope of the receiver": (
         {

@@ -18,7 +18,8 @@ SOURCE = Path(of.__file__).parent
 
 #: The layers, from the ground up; a package or module imports from layers below its own only.
 LAYERS = [
-    {"quoting", "collector", "unescaping"},
+    {"addresses", "collector"},
+    {"quoting"},
     {"errors"},
     {"locking", "frames", "tables", "progress", "listening"},
     {"durable", "problems"},

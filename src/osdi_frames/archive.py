@@ -327,7 +327,7 @@ class Archive(Reader):
         >>> event = {"title": "March", "total_accepted": "lots", "mood": "good"}
         >>> of.open(event).check()[["severity", "problem", "detail"]]
           severity         problem                          detail
-        0    error  not an integer  event: total_accepted = "lots"
+        0    error  not an integer  event: total_accepted = "xxxx"
         1     info  undeclared key                     event: mood
         """
         found = self.inspect()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import itertools
-import json
 import os
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from osdi_frames import quoting
 from osdi_frames.errors import (
@@ -23,7 +20,7 @@ from osdi_frames.errors import (
     counted,
     is_inside,
 )
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.quoting import quoted
 
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]
@@ -76,16 +73,12 @@ _NAMED_TYPE = (
     'or hand it over parsed, and name the table: read_table(json.load(file), "signatures")'
 )
 
-#: The value of a finding about the key alone.
-NOTHING: Any = object()
-
 _PASSED_OVER: Final = (
     'open it with on_error="skip" (--on-error skip) to pass over it; osdi_frames.check lists all'
 )
 FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
 _PLAUSIBLE: Final = range(2000, 2100)
 _KINDS = 6  # of files not read that a message names
-_OUTLINED = 60  # entries of an object or list that an outline has
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +110,16 @@ class Finding:
 
     problem: ProblemKind
     key: str = ""
-    value: Any = NOTHING
+    value: str = ""
+    """As a message shows it: see `quoting.shown`."""
     severity: Severity = "error"
     count: int = 1
     """How often it occurs in the document."""
 
     @property
     def detail(self) -> str:
-        """The key with its value, as short JSON."""
-        key = safe_key(self.key)
-        if self.value is NOTHING:
-            return key
-        return f"{key} = {shown_value(self.value)}" if key else shown_value(self.value)
+        """The key with its value."""
+        return " = ".join(filter(None, (self.key, self.value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +217,10 @@ class Policy:
             warn(f"{count} not read: {kinds}{more}; osdi_frames.check lists them", SourceWarning)
         if self.unknown_prefix:
             prefix = self.unknown_prefix.detail.partition('"')[2].partition(":")[0]
-            hint = f'prefix="{prefix}" (--prefix {prefix}) makes it known'
-            warn(f"{self.unknown_prefix}; {hint}", SourceWarning)
+            hint = (
+                f'; prefix="{prefix}" (--prefix {prefix}) makes it known' if prefix != quoting.HIDDEN else ""
+            )
+            warn(f"{self.unknown_prefix}{hint}", SourceWarning)
 
 
 def trusted_years(counts: Mapping[int, int]) -> range:
@@ -251,57 +244,3 @@ def trusted_years(counts: Mapping[int, int]) -> range:
 
     most = max(clusters, key=weight)
     return range(most[0], most[-1] + 1)
-
-
-#: What people call a field: no space, no @, and no digits enough for a phone number.
-_NAME = re.compile(r"(?:[a-z_]+: )?(?!.*\d{5})(?!\S{120})[\w.:/$\[\]-]*", re.ASCII)
-UNNAMED = "(a key that is no name)"
-_DIGITS = 10_000  # numbers below have too few digits to be somebody's
-
-
-def safe_key(key: str) -> str:
-    """Return a key, or a placeholder.
-
-    Objects can be keyed by a person's address or number.
-
-    >>> safe_key("signature: person.shoe_size"), safe_key("signature: person.ann@example.org")
-    ('signature: person.shoe_size', '(a key that is no name)')
-    """
-    return ".".join(map(cut, key.split("."))) if _NAME.fullmatch(key) else UNNAMED
-
-
-def outlined(value: Any, *, numbers: int = _DIGITS, depth: int = 2) -> Any:
-    """Return the outline of a value.
-
-    It is without texts and long numbers: a person's can be anywhere.
-
-    >>> outlined({"given_name": "Ann", "position": 7, "tags": []})
-    {'given_name': '…', 'position': 7, 'tags': []}
-    """
-    match value:
-        case dict() if depth:
-            first = itertools.islice(value.items(), _OUTLINED)
-            return {safe_key(key): outlined(inner, numbers=numbers, depth=depth - 1) for key, inner in first}
-        case list() if depth:
-            return [outlined(entry, numbers=numbers, depth=depth - 1) for entry in value[:_OUTLINED]]
-        case None | bool() | []:
-            return value
-        case int() | float() if abs(value) < numbers:
-            return value
-    return "…"
-
-
-def shown_value(value: Any) -> str:
-    """Show a value as JSON, cut to fit.
-
-    >>> shown_value({"capacity": "lots"})
-    '{"capacity": "lots"}'
-    """
-    text = value if isinstance(value, Verbatim) else json.dumps(value, ensure_ascii=False, default=str)
-    return cut(text.encode("utf-8", "backslashreplace").decode())
-
-
-class Verbatim(str):
-    """Text that a message shows unquoted."""
-
-    __slots__ = ()

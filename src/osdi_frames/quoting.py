@@ -1,16 +1,33 @@
-"""What messages quote of values, texts and paths: the beginning, since personal data can be anywhere in them."""
+"""What a message may show of values, keys, texts and paths, since personal data can be anywhere in them.
+
+Of a value that was received, its form: the type, and a mask of each text and number. Of a key, the key where it looks
+like the name of a field. Of what a caller gave, the beginning without addresses. Of a path, the beginning of each name.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
+import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator
+
+from osdi_frames.addresses import without_addresses
 
 _QUOTED = 60  # characters
 _LONGEST_PATH = 4096  # longer ones lead nowhere on any system
 _NAMED = 3
 _NAME = re.compile(r"[^/\\!]+")
+_ENTRIES = 20  # of an object or a list
+HIDDEN = "(hidden)"
+#: Words with at most two digits at the end, between the signs that join them.
+_FIELD = re.compile(r"_?{word}(?:[_:-]{word})*".format(word=r"[a-z]{1,30}(?:[A-Z][a-z]+)*\d{0,2}"))
+_STATUS = re.compile(r"(?=.{1,30}$)[A-Za-z][a-z]*(?:[ _-][a-z]+)*")
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\x20-\x40\x5b-\x60\x7b-\x7e]")
+_DIGITS = 4  # a number with more may be somebody's
+_LARGE = 10**_QUOTED
 
 
 def cut(text: str, most: int = _QUOTED) -> str:
@@ -22,13 +39,79 @@ def cut(text: str, most: int = _QUOTED) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def quoted(value: object) -> str:
-    """Return a value as Python writes it, cut.
+def shown(value: object, *, depth: int = 2) -> str:
+    """Return the form of a value that was received, as short JSON: 9 for each digit, x for each letter.
 
-    >>> quoted("March"), quoted(["x" * 1000])
-    ("'March'", "['xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…")
+    >>> shown("Ann, +1 510"), shown({"given_name": "Ann", "a@b.org": [1.5, None, {"a": 1}]})
+    ('"xxx, +9 999"', '{"given_name": "xxx", "(hidden)": [9.9, null, {…}]}')
     """
-    return cut(repr(value))
+    match value:
+        case None | bool():
+            form = json.dumps(value)
+        case str():
+            form = f'"{_LETTER.sub("x", number_form(value))}"'
+        case int() | float():
+            # Python writes no integer of thousands of digits.
+            form = number_form(str(value if not isinstance(value, int) or abs(value) < _LARGE else _LARGE))
+        case dict() if depth and value:
+            some = itertools.islice(value.items(), _ENTRIES)
+            pairs = (f'"{field_name(key)}": {shown(inner, depth=depth - 1)}' for key, inner in some)
+            form = f"{{{', '.join(pairs)}}}"
+        case list() if depth and value:
+            form = f"[{', '.join(shown(entry, depth=depth - 1) for entry in value[:_ENTRIES])}]"
+        case dict():
+            form = "{…}" if value else "{}"
+        case list():
+            form = "[…]" if value else "[]"
+        case _:
+            form = type(value).__name__
+    return cut(form)
+
+
+def status(value: str) -> str:
+    """Return a status that no contract names, as JSON: one in words as statuses are, of any other its form.
+
+    >>> status("needs action"), status("Ann Smith"), status("a@b.org")
+    ('"needs action"', '"xxx xxxxx"', '"x@x.xxx"')
+    """
+    return f'"{value}"' if _STATUS.fullmatch(value) else shown(value)
+
+
+def number_form(text: str) -> str:
+    """Return the beginning of a number's text, with 9 for each digit.
+
+    >>> number_form("-1.5e400"), number_form("NaN")
+    ('-9.9e999', 'NaN')
+    """
+    return _DIGIT.sub("9", cut(text))
+
+
+def field_name(key: object) -> str:
+    """Return a key that looks like the name of a field, and hide any other: a person's name or address can be a key.
+
+    >>> [field_name(key) for key in ("_links", "osdi:record_signature", "line2", "Ann", "ann@b.org", "a_4158")]
+    ['_links', 'osdi:record_signature', 'line2', '(hidden)', '(hidden)', '(hidden)']
+    """
+    text = str(key)
+    return cut(text) if _FIELD.fullmatch(text) else HIDDEN
+
+
+def quoted(value: object) -> str:
+    """Return a text or small number that a caller gave, cut and without addresses; of anything else its type.
+
+    >>> quoted("March"), quoted("to ann@b.example"), quoted(7), quoted(["x"])
+    ("'March'", "'to (e-mail)'", '7', 'a list of 1')
+    """
+    match value:
+        case str() | os.PathLike():
+            return cut(repr(without_addresses(str(value))))
+        case None | bool():
+            return repr(value)
+        case int() | float() if not math.isfinite(value) or abs(value) < 10**_DIGITS:
+            return cut(repr(value))
+        case list() | tuple() | dict() | set():
+            return f"a {type(value).__name__} of {len(value)}"
+    return f"a value of type {type(value).__name__}"
 
 
 def cut_within(message: str, values: Iterable[str]) -> str:
@@ -94,4 +177,4 @@ def listed(names: Iterable[str], most: int = _NAMED) -> str:
     """
     names = list(names)
     more = f", and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{', '.join(map(cut, names[:most]))}{more}"
+    return f"{', '.join(cut(without_addresses(name)) for name in names[:most])}{more}"

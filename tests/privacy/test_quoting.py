@@ -1,4 +1,4 @@
-"""No message quotes more than 60 characters of what a caller gave or a file holds: what stands behind is nowhere."""
+"""No message shows what a file holds, or more than 60 characters of what a caller gave, or an address in these."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import copy
 import http.server
 import inspect
 import io
+import itertools
 import json
 import logging
 import os
@@ -23,7 +24,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import click
 import httpx
@@ -40,7 +41,19 @@ from osdi_frames.errors import OsdiError
 from tests import acts
 from tests.client.hostile import listening, speaking
 from tests.commands import run
-from tests.privacy.test_canary import BROKEN, DOCUMENTS, PERSON
+from tests.privacy.test_canary import (
+    BROKEN,
+    COMMENT,
+    DOCUMENTS,
+    EMAIL,
+    ENCODED,
+    FAMILY,
+    GIVEN,
+    PERSON,
+    PHONE,
+    SPELLED,
+    traces,
+)
 
 CANARY = "peregrinus"
 LONG = "x" * 70 + CANARY
@@ -224,7 +237,8 @@ def leaked(call: Callable[[], Any]) -> str:
     with said() as texts:
         call()
     everything = "\n".join(texts)
-    return everything[-2000:] if CANARY in everything or "quillonfarth-mail" in everything else ""
+    leaks = (CANARY, "quillonfarth-mail", ENCODED)
+    return everything[-2000:] if any(text in everything for text in leaks) else ""
 
 
 def arguments(name: str) -> list[str]:
@@ -246,7 +260,7 @@ QUICK = ("text", "key", "delivery", "frame")
 def test_no_call_quotes_a_long_argument(name: str, shapes: list[str]) -> None:
     function, valid = CALLS[name]
     for argument in arguments(name):
-        texts = TEXTS.values() if argument in PLACES else [TEXTS["word"]]
+        texts = TEXTS.values() if argument in PLACES else [TEXTS["word"], EMAIL, ENCODED]
         given = [SHAPES[shape](text) for text in texts for shape in ("text", "list")[: len(shapes) // 4]]
         declared = inspect.signature(function).parameters.get(argument)
         if declared is None or not re.fullmatch(r"(bool|int|float)( \| None)?", str(declared.annotation)):
@@ -570,6 +584,32 @@ def test_no_error_quotes_what_is_long(error: type[OsdiError], monkeypatch: pytes
     assert "quillonfarth-mail" not in shown
 
 
+#: Somebody's data, in each form that a value can have.
+VALUES: list[Any] = [
+    *(
+        EMAIL,
+        PHONE,
+        f"{GIVEN} {FAMILY}",
+        ENCODED,
+        f"{ENCODED}==",
+        quote(EMAIL),
+        quote(quote(EMAIL)),
+        *SPELLED,
+    ),
+    *(f"['river', '{EMAIL}']", json.dumps({"source": EMAIL}), f"2026-05-01T10:00:00Z {EMAIL}", 14158675309),
+    *(4158675309.5, int("1" * 70 + "4158675309"), f"{'x' * 70}{EMAIL}", f"9e{PHONE}", f"{EMAIL}: {COMMENT}"),
+]
+#: What is around it.
+AROUND: list[Callable[[Any], Any]] = [
+    lambda value: value,
+    lambda value: [value],
+    lambda value: {"a": value},
+    lambda value: {str(value): 1},
+    lambda value: [[{"b": [value]}]],
+    lambda value: {"a": {str(value): [{str(value): value}]}},
+]
+
+
 def leaves(document: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield where each value of a document is, also each object and list."""
     if at:
@@ -585,63 +625,63 @@ def changed(document: Any, at: tuple[Any, ...], value: Any, *, key: str | None =
     inner = document
     for step in at[:-1]:
         inner = inner[step]
-    if key is None:
-        inner[at[-1]] = value
-    else:
+    inner[at[-1]] = value
+    if key is not None:
         inner[key] = inner.pop(at[-1])
     return document
 
 
-def odd_documents() -> Iterator[Any]:
-    """Yield documents in which one value, or one key, is long and is not what it should be."""
-    number = int("1" * 70 + "4158675309")
+def documents_with_somebody() -> Iterator[Any]:
+    """Yield documents of each type, with somebody's data in place of a value, of an object, and of a key."""
+    turns = itertools.cycle(itertools.product(VALUES, AROUND))
     for document in [*DOCUMENTS, *BROKEN.values()]:
+        yield document
         for at in leaves(document):
-            yield from (changed(document, at, value) for value in (LONG, [LONG], {LONG: LONG}, number))
+            yield from (changed(document, at, around(value)) for value, around in itertools.islice(turns, 5))
             if isinstance(at[-1], str):
-                yield changed(document, at, None, key=f"{at[-1]}{LONG}")
-                yield changed(document, at, None, key=f"osdi:{LONG}")
+                for key, prefix in zip(itertools.islice(VALUES, 2), ("", "osdi:"), strict=True):
+                    yield changed(document, at, None, key=f"{prefix}{key}")
+                value, around = next(turns)
+                yield changed(document, at, around(value), key=f"{at[-1]}.{value}")
+    for value, around in itertools.islice(turns, len(VALUES) * len(AROUND)):
+        yield around(value)
+        yield [around(value)]
+        yield {"received_at": around(value), "fetched_at": around(value), "body": DOCUMENTS[0]}
 
 
-STEPS = [11, pytest.param(1, marks=pytest.mark.long)]
-
-
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("way", ["each stops", "all together"])
-def test_nothing_that_is_said_of_documents_quotes_what_is_long(way: str, step: int) -> None:
-    documents = list(odd_documents())[::step]
-    assert len(documents) > 1000 / step
-    chosen = (
-        [[document] for document in documents[:: len(documents) // 15]]
-        if way == "each stops"
-        else [documents]
-    )
-    for some in chosen:
-        Path("a.ndjson").write_text("".join(f"{json.dumps(each)}\n" for each in some))
-        on_error = "raise" if way == "each stops" else "skip"
-        with said() as texts:
-            of.open("a.ndjson", on_error=on_error).tables()
-        with said() as more:
-            texts.append(of.check("a.ndjson").to_csv())
-        shown = "".join(texts + more)
-        assert CANARY not in shown
-        assert "4158675309" not in shown
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_no_command_quotes_what_is_long_in_a_file(step: int) -> None:
-    documents = list(odd_documents())[1::step]
-    Path("a.ndjson").write_text("".join(f"{json.dumps(each)}\n" for each in documents))
-    lines = [
-        ["check", "a.ndjson"],
-        ["report", "a.ndjson"],
-        ["report", "a.ndjson", "--on-error", "skip", "--top", "1"],
-    ]
-    for line in lines:
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
+def test_nothing_that_is_said_of_documents_shows_what_is_in_them(step: int) -> None:
+    documents = list(documents_with_somebody())[::step]
+    assert len(documents) > 5000 / step
+    lines = [json.dumps(document) for document in documents]
+    Path("a.ndjson").write_text("".join(f"{line}\n" for line in [*lines, *(line[:-1] for line in lines)]))
+    with said() as texts:
+        of.open("a.ndjson", on_error="skip").tables()
+    with said() as more:
+        more.append(of.check("a.ndjson").to_csv())
+        more.append(f"{of.open('a.ndjson').contents()!r} {of.open('a.ndjson')!r}")
+    for number, document in enumerate(documents[:: len(documents) // 15]):
+        Path(f"{number}.json").write_text(json.dumps(document))
+        with said() as one:
+            of.open(f"{number}.json").tables()
+        more += one
+    for line in (["check", "a.ndjson"], ["report", "a.ndjson"]):
         ran = run(*line)
-        shown = ran.stderr if "skip" in line else ran.stderr + ran.stdout
-        assert CANARY not in shown
-        assert "4158675309" not in shown
+        more.append(ran.stderr + ran.stdout)
+    shown = "".join(texts + more)
+    assert "not an object" in shown
+    assert ENCODED not in shown
+    assert traces(shown.encode()) == []
+
+
+def test_what_is_shown_of_a_key_is_the_name_of_a_field() -> None:
+    """New fields of the service are what `check` is read for."""
+    new = ("shoe_size", "osdi:shoe_size", "action_network:line2", "shoeSize", "_links2")
+    other = (EMAIL, ENCODED, "Ann", "ann smith", "ann.smith", "415_867_5309", "c0ffee00-1234", "é", "x" * 40)
+    keys = dict.fromkeys(new + other, 1)
+    found = of.check({"title": "March", "total_accepted": 1, **keys})
+    shown = {*found[found["problem"] == "undeclared key"]["detail"]}
+    assert shown == {f"event: {name}" for name in (*new, "(hidden)")}
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "member of a zip", "member of a tar"])

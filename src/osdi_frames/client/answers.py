@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from osdi_frames.addresses import without_addresses
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
-from osdi_frames.privacy import without_addresses
 from osdi_frames.quoting import cut
 from osdi_frames.sources.manifest import stamp
 

@@ -12,13 +12,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames import quoting
 from osdi_frames.errors import counted
 from osdi_frames.parsing.columns import same_texts
 from osdi_frames.parsing.documents import POSITION
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.parse import Observer
 from osdi_frames.parsing.plan import PLACE, Plan
-from osdi_frames.problems import Finding, Place, Problem, ProblemKind, safe_key, trusted_years
+from osdi_frames.problems import Finding, Place, Problem, ProblemKind, trusted_years
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
 
@@ -88,7 +89,7 @@ class Inspector(Observer):
         self.elements.update(result.elements)
         for found in sorted((*result.keys, *result.findings), key=attrgetter("number")):
             place, what, element = found.place, found.finding, found.element
-            key = safe_key(element.relative(what.key) if element else POSITION.sub("[]", what.key))
+            key = element.relative(what.key) if element else POSITION.sub("[]", what.key)
             self._add(Problem.at(place, replace(what, key=key) if element else what), key, found.count)
         for found in result.findings:
             Observer.handle(self, Problem.at(found.place, found.finding), found.count)
@@ -132,7 +133,7 @@ class Inspector(Observer):
         for status in counts.filter(pc.invert(known)).to_pylist():
             row = pc.index(texts, pa.scalar(status["values"])).as_py()
             place = Place(*(rows[name][row].as_py() for name in PLACE))
-            finding = Finding(ProblemKind.UNKNOWN_STATUS, key, status["values"], "warning")
+            finding = Finding(ProblemKind.UNKNOWN_STATUS, key, quoting.status(status["values"]), "warning")
             self._add(Problem.at(place, finding), key, status["counts"])
 
     def _list_doubtful(self) -> None:

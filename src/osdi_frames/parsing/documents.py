@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
-from osdi_frames.problems import NOTHING, Finding, ProblemKind, outlined
+from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.quoting import field_name, shown
 from osdi_frames.tables import element_types, types_by_key
 from osdi_frames.tables.document_forms import (
     BODY,
@@ -93,10 +94,8 @@ def elements(
         part = next(waiting[-1], None)
         if part is None:
             waiting.pop()
-        elif isinstance(part, Element):
+        elif isinstance(part, Element | Finding):
             yield part
-        elif isinstance(part, Finding):
-            yield part if part.value is NOTHING else replace(part, value=outlined(part.value))
         else:
             waiting.append(part)
 
@@ -182,7 +181,7 @@ class _Walk:
             yield self._of_no_type(body, key)
         else:
             of_entry = ProblemKind.NO_TYPE if isinstance(body, dict) else ProblemKind.NO_OBJECT
-            yield Finding(ProblemKind.NO_DOCUMENT if position is None else of_entry, key, body)
+            yield Finding(ProblemKind.NO_DOCUMENT if position is None else of_entry, key, shown(body))
 
     def _is_element(self, body: Any, position: int | None) -> bool:
         """Whether an object is the entry of a delivery.
@@ -197,12 +196,12 @@ class _Walk:
     def _of_no_type(self, body: dict[str, Any], key: str) -> _Met:
         """Walk through a resource of no clear type."""
         if collection := other_collection(body):
-            yield Finding(ProblemKind.OTHER_TYPE, collection, severity="warning")
+            yield Finding(ProblemKind.OTHER_TYPE, field_name(collection), severity="warning")
         elif self.named and fits(body, self.named, self.prefixes):
             yield self._resource(Element(self.named, body, key=key, timestamps=self.timestamps))
             return
         else:
-            yield Finding(ProblemKind.UNCLEAR, key, body)
+            yield Finding(ProblemKind.UNCLEAR, key, shown(body))
         yield self._embedded(body, key)
 
     def _resource(self, element: Element) -> _Met:
@@ -224,7 +223,9 @@ class _Walk:
         yield from _around_page(body, self.prefixes)
         for name, _ in self._collections(body):
             if not isinstance(body["_embedded"][name], list | None):
-                yield Finding(ProblemKind.NO_LIST, _joined(key, f"_embedded.{name}"), body["_embedded"][name])
+                yield Finding(
+                    ProblemKind.NO_LIST, _joined(key, f"_embedded.{name}"), shown(body["_embedded"][name])
+                )
         yield self._embedded(body, key)
 
     def _embedded(self, body: dict[str, Any], key: str) -> _Met:
@@ -236,7 +237,7 @@ class _Walk:
                 if isinstance(entry, dict):
                     yield self._resource(Element(element, entry, position, place, timestamps=self.timestamps))
                 else:
-                    yield Finding(ProblemKind.NO_OBJECT, place, entry)
+                    yield Finding(ProblemKind.NO_OBJECT, place, shown(entry))
 
     def _collections(self, body: dict[str, Any]) -> Iterator[tuple[str, ElementType]]:
         """Yield the declared collections embedded in an object.
@@ -256,7 +257,7 @@ class _Walk:
         """
         embedded = body.get("_embedded")
         if not isinstance(embedded, dict | None):
-            yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), embedded)
+            yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), shown(embedded))
             return
         yield from _around_page(body, self.prefixes)
         if not embedded:
@@ -266,7 +267,7 @@ class _Walk:
             if is_page:
                 yield Finding(ProblemKind.NO_ELEMENTS, key, severity="info")
             else:
-                yield Finding(ProblemKind.NO_ELEMENTS, key, body, "warning")
+                yield Finding(ProblemKind.NO_ELEMENTS, key, shown(body), "warning")
 
     def _delivered(self, entry: dict[str, Any], key: str, position: int) -> _Met:
         declared = types_by_key(self.prefixes)
@@ -277,7 +278,7 @@ class _Walk:
             elif isinstance(value, dict):
                 yield Element(declared[name], value, position, at, entry, key, self.timestamps)
             else:
-                yield Finding(ProblemKind.NO_OBJECT, at, value)
+                yield Finding(ProblemKind.NO_OBJECT, at, shown(value))
 
 
 def _has(value: Any, *keys: str) -> bool:
@@ -301,7 +302,7 @@ def undeclared(keys: Iterable[str], level: Surroundings, prefixes: Sequence[str]
             if key not in collections:
                 yield _of_type(key)
         elif key not in _KNOWN[level] and not (level == LINKS and key in collections):
-            yield Finding(ProblemKind.UNDECLARED, f"{level}{key}", severity="info")
+            yield Finding(ProblemKind.UNDECLARED, f"{level}{field_name(key)}", severity="info")
 
 
 def _around_page(body: dict[str, Any], prefixes: Sequence[str]) -> Iterator[Finding]:
@@ -318,4 +319,4 @@ def _of_type(name: str) -> Finding:
 
     The element is left in the archive.
     """
-    return Finding(ProblemKind.OTHER_TYPE, name, severity="info")
+    return Finding(ProblemKind.OTHER_TYPE, field_name(name), severity="info")

@@ -12,15 +12,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from osdi_frames.parsing.documents import Element, foreign_identifier, is_type_key
 from osdi_frames.parsing.plan import Plan, Shape
-from osdi_frames.parsing.undeclared import identifies
-from osdi_frames.problems import Finding, ProblemKind, outlined, safe_key
+from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.quoting import field_name, shown
 from osdi_frames.tables.document_forms import BODY, Form
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
 
@@ -42,7 +42,8 @@ def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
     entry, walk = plan.shapes[kind], _Mender()
     if foreign := foreign_identifier(element.value, plan.prefixes):
         key = f"{element.key}.identifiers".lstrip(".")
-        walk.findings.append(Finding(ProblemKind.UNKNOWN_PREFIX, key, foreign, "warning"))
+        prefix = field_name(foreign.partition(":")[0])
+        walk.findings.append(Finding(ProblemKind.UNKNOWN_PREFIX, key, f'"{prefix}:…"', "warning"))
     body: Any
     if element.wrapper is None:
         body = walk.value(element.value, entry.inside[str(kind.type_key)], element.key)
@@ -55,17 +56,7 @@ def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
     }
     text = _LONE_SURROGATE.sub("\ufffd", json.dumps(timestamps | {BODY: body}, ensure_ascii=False))
     form = Form("single" if element.wrapper is None else "delivery", True, (kind,))
-    return form, text, [_without_person(finding, element, plan.prefixes) for finding in walk.findings]
-
-
-def _without_person(finding: Finding, element: Element, prefixes: Sequence[str]) -> Finding:
-    """Return a finding without values that identify persons."""
-    key = element.relative(finding.key).partition(": ")[2]
-    if not identifies(element.type, key, prefixes):
-        return finding
-    if finding.problem is ProblemKind.UNKNOWN_PREFIX:
-        return replace(finding, value=f"{safe_key(finding.value.partition(':')[0])}:…")
-    return replace(finding, value=outlined(finding.value, numbers=0))
+    return form, text, walk.findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +82,7 @@ class _Mender:
         if shape.container == "list" and isinstance(value, list):
             return self._list(value, shape, key)
         kind = ProblemKind.NO_OBJECT if shape.container == "object" else ProblemKind.NO_LIST
-        self.findings.append(Finding(kind, key, value))
+        self.findings.append(Finding(kind, key, shown(value)))
         return None
 
     def leaf(self, value: Any, types: Collection[Any], key: str) -> Any:
@@ -99,12 +90,12 @@ class _Mender:
         if value is None:
             return None
         if isinstance(value, str) and _LONE_SURROGATE.search(value):
-            self.findings.append(Finding(ProblemKind.SURROGATE, key, value, "warning"))
+            self.findings.append(Finding(ProblemKind.SURROGATE, key, shown(value), "warning"))
         for kind in types:
             try:
                 value = fitted(kind, value)
             except Misfit as misfit:
-                self.findings.append(Finding(misfit.kind, key, value))
+                self.findings.append(Finding(misfit.kind, key, shown(value)))
                 return None
         return value
 
@@ -112,7 +103,7 @@ class _Mender:
         pairs = shape.inside.get(PAIRS)
         if pairs is not None or "json" in shape.types:
             for name, inner in value.items():
-                self.leaf(inner, pairs.types if pairs else (), f"{key}.{name}")
+                self.leaf(inner, pairs.types if pairs else (), f"{key}.{field_name(name)}")
             return value  # the text of the object is read, too
         # Keys that are not read keep their place, so that they can be listed.
         return {

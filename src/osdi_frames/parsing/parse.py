@@ -18,7 +18,7 @@ from osdi_frames.errors import SourceWarning, counted, printable
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.group import GroupResult, grouped, read_group
 from osdi_frames.parsing.plan import Plan
-from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, safe_key, warn_caller
+from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, warn_caller
 from osdi_frames.quoting import listed, located, quoted
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.sources.source import read as candidates
@@ -94,7 +94,7 @@ def _called(finding: Finding) -> dict[str, None]:
     There is none in that of an empty page.
     """
     if finding.problem is ProblemKind.OTHER_TYPE:
-        return {safe_key(finding.key): None}
+        return {finding.key: None}
     is_empty = finding.problem is not ProblemKind.NO_ELEMENTS or finding.severity == "info"
     return {} if is_empty else {"objects without elements": None}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -27,8 +26,9 @@ from osdi_frames.parsing.documents import (
     undeclared,
 )
 from osdi_frames.parsing.plan import Plan, Shape, element_steps, entry_shape
-from osdi_frames.problems import Finding, ProblemKind, safe_key
-from osdi_frames.tables import TABLES, element_types
+from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.quoting import field_name
+from osdi_frames.tables import element_types
 from osdi_frames.tables.document_forms import BODY, Form
 from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
 
@@ -98,14 +98,14 @@ class _Declared:
         types = {element.type_key: element for element in element_types()}
         whose = self.element or next((types[name] for name in around if name in types), None)
         at = written((*self.inside, key))
-        name = safe_key(f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at)
+        name = f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at
         if twice:
             yield Finding(ProblemKind.DUPLICATE_KEY, name, severity="warning")
         if self.takes(key):
             return
         if not self.element and not self.inside and (key in types or is_type_key(str(key))):
             if key not in types and (whose or is_wrapper(around)):
-                yield Finding(ProblemKind.OTHER_TYPE, safe_key(str(key)), severity="info")
+                yield Finding(ProblemKind.OTHER_TYPE, field_name(key), severity="info")
         elif whose:
             ignored = key == EACH or (self.element and self.element.ignores(at))
             kind = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
@@ -142,11 +142,8 @@ class _Around:
     def findings(self, key: str, _: Collection[str], *, twice: bool = False) -> Iterator[Finding]:
         """Yield what is wrong with a key."""
         if twice:
-            yield Finding(
-                ProblemKind.DUPLICATE_KEY, safe_key(written((*self.inside, key))), severity="warning"
-            )
-        found = undeclared([key], self.level, self.prefixes)
-        yield from (replace(finding, key=safe_key(finding.key)) for finding in found)
+            yield Finding(ProblemKind.DUPLICATE_KEY, written((*self.inside, key)), severity="warning")
+        yield from undeclared([key], self.level, self.prefixes)
 
 
 def count_keys(engine: Engine, plan: Plan, forms: Iterable[tuple[Form, pa.Table]]) -> list[Counted]:
@@ -284,36 +281,8 @@ def _in_objects(
                 yield number, finding, count
 
 
-def identifies(element: ElementType, key: str, prefixes: Sequence[str]) -> bool:
-    """Return whether a key's value can identify a person.
-
-    The key is as `Element.relative` gives it.
-
-    >>> identifies(TABLES["signatures"].element, "person.postal_addresses[].region", ["platform"])
-    False
-    >>> identifies(TABLES["signatures"].element, "person.postal_addresses", ["platform"])
-    True
-    """
-    return any(  # it is the other, or one leads to the other
-        key == other or other.startswith((f"{key}.", f"{key}[")) or key.startswith((f"{other}.", f"{other}["))
-        for other in _identifying(element, tuple(prefixes))
-    )
-
-
-@cache
-def _identifying(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
-    """Return the keys of values that identify persons."""
-    heads = {table: table.heads(prefixes) for table in TABLES.values() if table.element == element}
-    return frozenset(
-        f"{'../' if path.sibling else ''}{written((*head, *path.steps))}"
-        for table, of_rows in heads.items()
-        for column in table.columns
-        if column.privacy.level == "identifying"
-        for path in column.paths(prefixes)
-        for head in (of_rows if column in table.entry else [()])
-    )
-
-
 def written(steps: Sequence[Step]) -> str:
     """Return steps as messages write them: ``person.email_addresses[]``."""
-    return "".join(f".{step}" if isinstance(step, str) else "[]" for step in steps).removeprefix(".")
+    return "".join(f".{field_name(step)}" if isinstance(step, str) else "[]" for step in steps).removeprefix(
+        "."
+    )

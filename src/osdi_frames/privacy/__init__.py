@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hmac
-import re
 import unicodedata
 import uuid
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.types import is_integer_dtype
 
+from osdi_frames.addresses import SIGNS, without_addresses
 from osdi_frames.errors import InvalidArgument, UnknownColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.frames import frame as to_frame
@@ -28,7 +28,6 @@ from osdi_frames.quoting import listed, quoted
 from osdi_frames.tables import TABLES
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Column, Table
-from osdi_frames.unescaping import LAYERS, undo
 
 Key: TypeAlias = bytes | str
 Drop: TypeAlias = Literal["identifying"]
@@ -36,53 +35,6 @@ Drop: TypeAlias = Literal["identifying"]
 _SHORTEST: Final = 32  # bytes of a key: as many as SHA-256 gives
 _LENGTH: Final = 15  # bytes of a pseudonym: 120 bits, 24 letters and digits
 _COUNTRY: Final = "1"  # of numbers of ten digits: the service's default country is US (interface 2.2)
-
-#: A name before the sign, or what stands in quotes; then a host next to the sign, or with blanks between.
-_LOCAL: Final = r'(?:"(?:[^"\\]|\\.){1,64}+"|(?<![^\s@/?&=<>:;,])[^\s@/?&=<>:;,]++)'
-_NEXT: Final = r"@(?:[^\s@/?&=<>;,]+\.[^\s@/?&=<>;,]+|(?i:localhost)\b)"
-_APART: Final = r"\s*+@\s*+(?:(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)(?![\w-])|(?i:localhost)\b)"
-_WITHIN_NUMBERS: Final = r"\d\s().+/\xad\u200b-\u200f\u2010-\u2015\u2060\u2212\ufeff-"
-#: What a text may hold of a person, and what stands there instead; queries hold tokens and addresses.
-#: Matches begin at a boundary and try one sign of each kind, or a long text would take quadratic time.
-_PERSONAL: Final = [
-    (re.compile(pattern), shown)
-    for pattern, shown in {
-        # Three dots are those that stand for a query, with their escapes undone.
-        r"(?<![^\s?#])((?>[^\s?#]*?(?:://|[\w-]\.\w\w))[^\s?#]*)[?#](?!\.{3}(?!\S))\S+": r"\1?…",
-        f"{_LOCAL}(?:{_NEXT}|{_APART})": "(e-mail)",
-        rf"\+\d[{_WITHIN_NUMBERS}]{{5,}}\d": "(phone)",
-    }.items()
-]
-#: Each of these texts has one of these signs, or one of which an escape is made, in any form of Unicode.
-_SIGNS: Final = (
-    r"[@\x{fe6b}\x{ff20}+\x{207a}\x{208a}\x{fb29}\x{fe62}\x{ff0b}?\x{2047}-\x{2049}\x{fe16}\x{fe56}\x{ff1f}"
-    r"#\x{fe5f}\x{ff03}%\x{fe6a}\x{ff05}&\x{fe60}\x{ff06}\\\x{fe68}\x{ff3c}]"
-)
-
-
-def without_addresses(text: str) -> str:
-    """Hide addresses, phone numbers and queries within a text.
-
-    Those of e-mail, and of web addresses, however they are spelled.
-
-    Where one is hidden that is found only once escapes are undone, those of the whole text are.
-
-    >>> [without_addresses(text) for text in ("to-a@b.example", "b.example/x?t=1", "call +1 510 555 0199", "2026-03")]
-    ['(e-mail)', 'b.example/x?…', 'call (phone)', '2026-03']
-    >>> [without_addresses(text) for text in ("ann&#64;b.example", "ann @b.example", '"a b"@localhost')]
-    ['(e-mail)', '(e-mail)', '(e-mail)']
-    """
-    found = text
-    for _ in range(LAYERS):
-        hidden = text
-        for pattern, shown in _PERSONAL:
-            hidden = pattern.sub(shown, hidden)
-        if hidden != text:
-            found = hidden
-        text = undo(hidden)
-        if text == hidden:
-            break
-    return found
 
 
 def hide_addresses(texts: pa.Array) -> pa.Array:
@@ -95,7 +47,7 @@ def hide_addresses(texts: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(texts.type):
         hidden = hide_addresses(texts.dictionary)
         return texts if hidden is texts.dictionary else hidden.take(texts.indices).dictionary_encode()
-    found = pc.fill_null(pc.match_substring_regex(texts, _SIGNS), False)
+    found = pc.fill_null(pc.match_substring_regex(texts, SIGNS), False)
     if not pc.any(found).as_py():
         return texts
     coded = texts.filter(found).dictionary_encode()

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
+from osdi_frames.addresses import LAYERS, undo
 from osdi_frames.durable import PARTIAL, write_file
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.locking import require_shared_locks, wait_for_lock
@@ -28,7 +29,6 @@ from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 from osdi_frames.sources.files import QUARANTINE
 from osdi_frames.sources.manifest import stamp
-from osdi_frames.unescaping import LAYERS, undo
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
 _RECEIVED = re.compile(rb'"received":"([A-Za-z0-9+/]*)')  # see `envelope`

@@ -124,7 +124,7 @@ class Filtering:
         self.met[name].update(pc.unique(column).drop_null().to_pylist())
         if element in _TITLED:
             pairs = zip(column.to_pylist(), rows["title"].to_pylist(), strict=True)
-            self.titles.update((id_, title) for id_, title in pairs if title and not _PERSONAL.search(title))
+            self.titles.update((id_, title) for id_, title in pairs if title)
         return pc.is_in(column, pa.array(asked, pa.string()))
 
     def refuse_unknown(self) -> None:
@@ -175,8 +175,6 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
     return values
 
 
-#: What an e-mail address, a phone number or a query has: titles with one of these are not shown in an error.
-_PERSONAL: Final = re.compile(r"[@\uff20%+#]|\?\S")
 _MOMENT: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?)?)?")
 
 

@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import counted
-from osdi_frames.problems import Finding, Place, Problem, ProblemKind, Verbatim
+from osdi_frames.problems import Finding, Place, Problem, ProblemKind
+from osdi_frames.quoting import field_name, number_form
 from osdi_frames.sources.decoder import Decoder
 from osdi_frames.sources.files import is_lines
 from osdi_frames.sources.limits import Limits
@@ -261,7 +262,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         # Without the line's end, so that an error at it is not reported for the next line.
         text = document.removeprefix(_BOM).decode().rstrip(" \t\r\n")
     except UnicodeDecodeError as error:
-        yield 0, Finding(ProblemKind.NOT_UTF8, value=Verbatim(f"{error.reason} at byte {error.start}"))
+        yield 0, Finding(ProblemKind.NOT_UTF8, value=f"{error.reason} at byte {error.start}")
         return
     decoder = Decoder(text)
     at, line, before, errors = _after_space(text, 0), 0, 0, 0
@@ -269,17 +270,17 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         line, before = line + text.count("\n", before, at), at
         if errors == _ERRORS:
             reason = f"{errors:,} errors; what follows was not read"
-            yield line, Finding(ProblemKind.NOT_JSON, value=Verbatim(reason))
+            yield line, Finding(ProblemKind.NOT_JSON, value=reason)
             return
         try:
             value, end = decoder.decode(at)
         except (ValueError, RecursionError) as error:
             if isinstance(error, RecursionError) and (shallow := _shallow(text, at)) != text:
                 reason = f"nested deeper than {_DEEPEST} levels, what lies below was not read"
-                yield line, Finding(ProblemKind.LIMIT, value=Verbatim(reason))
+                yield line, Finding(ProblemKind.LIMIT, value=reason)
                 text, decoder = shallow, Decoder(shallow)
                 continue
-            value = Finding(ProblemKind.NOT_JSON, value=Verbatim(_reason(error, at)))
+            value = Finding(ProblemKind.NOT_JSON, value=_reason(error, at))
             errors += 1
             resume = _RESUME.search(text, at + 1)
             end = resume.end() if resume else len(text)
@@ -291,9 +292,9 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
 
 def _warnings(decoder: Decoder) -> Iterator[Finding]:
     for key, count in decoder.twice.items():
-        yield Finding(ProblemKind.DUPLICATE_KEY, key, severity="warning", count=count)
+        yield Finding(ProblemKind.DUPLICATE_KEY, field_name(key), severity="warning", count=count)
     for number, count in decoder.unusual.items():
-        yield Finding(ProblemKind.ODD_NUMBER, value=Verbatim(number), severity="warning", count=count)
+        yield Finding(ProblemKind.ODD_NUMBER, value=number_form(number), severity="warning", count=count)
 
 
 def _shallow(text: str, start: int) -> str:

@@ -38,7 +38,15 @@ _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments
 #: Bytes of files from which on a segment ends.
 SEGMENT_BYTES = 64 << 20
 #: What rows depend on besides the bytes of an archive.
-_CODE = ("sources/*.py", "tables/*.py", "parsing/*.py", "store/*.py", "problems.py", "unescaping.py")
+_CODE = (
+    "sources/*.py",
+    "tables/*.py",
+    "parsing/*.py",
+    "store/*.py",
+    "problems.py",
+    "quoting.py",
+    "addresses.py",
+)
 _LIBRARIES = ("duckdb", "pyarrow")
 
 #: What finds a group, and what is to be done once its result was used.
