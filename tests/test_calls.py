@@ -168,10 +168,6 @@ def test_columns_are_a_list():
         ),
         "where": (lambda: of.open([]).where(petiton="x"), r"where\(\) .*'petiton'; nearest: petition"),
         "of.report": (lambda: of.report([], sinc="2026"), r" report\(\) .*'sinc'; nearest: since"),
-        "a report's function": (
-            lambda: of.rsvps_by_campaign(EVENTS, spellings="exact"),
-            r"rsvps_by_campaign\(\) .*'spellings'; nearest: spelling",
-        ),
     }.values(),
 )
 def test_a_mistyped_keyword_names_the_nearest(call, said):

@@ -17,7 +17,7 @@ from osdi_frames.errors import MissingColumn, printable
 from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
-from osdi_frames.reports import STANDARD, Period, Report, function_of, measures
+from osdi_frames.reports import STANDARD, Period, Report, make, measures
 from osdi_frames.reports.declared import KEYED, SIGNATURES
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.titles import labelled
@@ -26,7 +26,6 @@ THROWAWAY = Report(
     SIGNATURES,
     "signatures_by_petition_and_week",
     "Signatures by petition and week",
-    "Count the signatures of each petition in each week.",
     by=("petition_id", Period("created_date", "W")),
     own_measures=(measures.SIGNATURES, measures.PEOPLE),
 )
@@ -55,11 +54,10 @@ ARCHIVE = [
 
 
 def test_a_declaration_appears_in_function_plot_page_terminal_and_files(tmp_path):
-    made = function_of(THROWAWAY)(of.read_signatures(ARCHIVE))
+    made = make(THROWAWAY, of.read_signatures(ARCHIVE))
     counts = {("p", "2026-05-04"): 2, ("q", "2026-05-11"): 1}
     assert made["signatures"].to_dict() == counts
     assert made.index.names == ["petition_id", "week"]
-    assert "- people: how many distinct" in function_of(THROWAWAY).__doc__
     reported = of.report(ARCHIVE, reports=[THROWAWAY])["signatures_by_petition_and_week"]
     assert reported.drop(columns="title").equals(made)
     assert reported["title"].isna().all()
@@ -303,9 +301,7 @@ def test_personal_data_within_sources_is_hidden_everywhere_unless_asked_for(show
 def test_each_personal_text_has_its_own_replacement_and_others_are_shown_as_they_are():
     texts = {text: PERSONAL.get(text, text) for text in (*PERSONAL, *HARMLESS)}
     archive = [signed(n, f"{n:02}", "2026-05-04T10:00:00Z", source=text) for n, text in enumerate(texts)]
-    by = Report(
-        SIGNATURES, "by", "By", "Count.", by=("petition_id", "source"), own_measures=(measures.SIGNATURES,)
-    )
+    by = Report(SIGNATURES, "by", "By", by=("petition_id", "source"), own_measures=(measures.SIGNATURES,))
     shown = of.report(archive, reports=[by])["by"].reset_index().sort_values("petition_id")["source"]
     assert dict(zip(texts, shown, strict=True)) == texts
 

@@ -229,7 +229,6 @@ def test_a_report_by_region_alone_knows_the_country():
         SIGNATURES,
         "by_region",
         "By region",
-        "Count.",
         by="location_region",
         own_measures=(measures.SIGNATURES,),
     )

@@ -1,12 +1,15 @@
 """The standard set of reports is what `osdi-frames report` makes, and reads no column in vain."""
 
+import inspect
+import re
+
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames.errors import MissingColumn, UnknownReport
-from osdi_frames.reports import STANDARD, function_of
+from osdi_frames.reports import REPORTS, STANDARD, make
 from osdi_frames.reports.declared import KEYED
 
 
@@ -18,7 +21,7 @@ def frames(data) -> dict[str, pd.DataFrame]:
 
 @pytest.mark.parametrize("report", KEYED, ids=lambda report: report.name)
 def test_every_report_counts_every_row_of_the_columns_that_it_declares(report, frames):
-    made = function_of(report)(frames[report.table][list(report.columns)])
+    made = make(report, frames[report.table][list(report.columns)])
     if report.kind == "growth":
         newest = frames["snapshots"].sort_values("fetched_at").groupby("event_id")["total_accepted"].last()
         assert (
@@ -38,15 +41,35 @@ def test_every_declared_column_is_needed_by_a_report(frames, table):
     for column in {column for report in KEYED if report.table == table for column in report.columns}:
         lacking = frames[table].drop(columns=column)
         with pytest.raises(MissingColumn, match=column):
-            [function_of(report)(lacking) for report in KEYED if report.table == table]
+            [make(report, lacking) for report in KEYED if report.table == table]
 
 
 @pytest.mark.parametrize("report", KEYED, ids=lambda report: report.name)
 def test_a_report_made_twice_is_the_same_and_leaves_no_trace_of_the_first_frame(report, frames):
-    function = function_of(report)
-    first = function(frames[report.table])
-    function(frames[report.table].head(1))
-    assert_frame_equal(function(frames[report.table]), first)
+    first = make(report, frames[report.table])
+    make(report, frames[report.table].head(1))
+    assert_frame_equal(make(report, frames[report.table]), first)
+
+
+def test_the_function_of_a_report_takes_and_documents_what_is_declared():
+    general = {
+        "events": of.rsvps_by,
+        "snapshots": of.rsvps_over_time,
+        "attendances": of.attendances_by,
+        "signatures": of.signatures_by,
+    }
+    for report in REPORTS:
+        function = getattr(of, report.name)
+        arguments = inspect.signature(function).parameters
+        assert function.__module__.startswith("osdi_frames.reports.")
+        assert f"def {report.name}(" in inspect.getsource(function)
+        assert next(iter(arguments)) == report.table
+        assert report.titled.argument in arguments
+        assert ("by" in arguments) == (report.by is None)
+        assert ("actions" in arguments) == any(measure.name == "new" for measure in report.measures)
+        words = {*re.findall(r"\w+", f"{function.__doc__} {general[report.table].__doc__}")}
+        columns = () if report.name == "rsvps_over_time" else [measure.name for measure in report.measures]
+        assert {*columns, *arguments} <= words, report.name
 
 
 @pytest.mark.filterwarnings("ignore:no event and no signature")

@@ -15,11 +15,38 @@ if TYPE_CHECKING:
     from osdi_frames.local_time import local_to_utc, utc_to_local
     from osdi_frames.output.files import write_csv, write_excel
     from osdi_frames.privacy import pseudonymize
+    from osdi_frames.reports.attendances import (
+        attendances_by,
+        attendances_by_campaign,
+        attendances_by_month,
+        attendances_by_region,
+        attendances_over_time,
+        rsvps_by_referrer,
+        rsvps_by_source,
+    )
     from osdi_frames.reports.change import changes, compare
     from osdi_frames.reports.conversion import attribution, funnel
     from osdi_frames.reports.goals import goals
     from osdi_frames.reports.hours import weekday_hours
     from osdi_frames.reports.participation import engagement, hosts, repeats, retention
+    from osdi_frames.reports.rsvps import (
+        rsvps_by,
+        rsvps_by_campaign,
+        rsvps_by_month,
+        rsvps_by_pull,
+        rsvps_by_region,
+        rsvps_over_time,
+    )
+    from osdi_frames.reports.signatures import (
+        signatures_by,
+        signatures_by_month,
+        signatures_by_petition,
+        signatures_by_referrer,
+        signatures_by_region,
+        signatures_by_source,
+        signatures_by_website,
+        signatures_over_time,
+    )
     from osdi_frames.shortcuts import (
         check,
         export,
@@ -36,8 +63,7 @@ if TYPE_CHECKING:
     __version__: str
 
 #: The module of each public name; it is imported when the name is first asked for, so that what is not used
-#: costs nothing: `osdi-frames --help` needs no pandas, and who reads archives neither HTTP nor plots. The
-#: functions of reports are declared in `reports`.
+#: costs nothing: `osdi-frames --help` needs no pandas, and who reads archives neither HTTP nor plots.
 _HOMES = {
     "sources.limits": ("Limits",),
     "client.client": ("Client",),
@@ -47,11 +73,38 @@ _HOMES = {
     "archive": ("Archive", "open"),
     "local_time": ("local_to_utc", "utc_to_local"),
     "privacy": ("pseudonymize",),
+    "reports.attendances": (
+        "attendances_by",
+        "attendances_by_campaign",
+        "attendances_by_month",
+        "attendances_by_region",
+        "attendances_over_time",
+        "rsvps_by_referrer",
+        "rsvps_by_source",
+    ),
     "reports.change": ("changes", "compare"),
     "reports.conversion": ("attribution", "funnel"),
     "reports.goals": ("goals",),
     "reports.hours": ("weekday_hours",),
     "reports.participation": ("engagement", "hosts", "repeats", "retention"),
+    "reports.rsvps": (
+        "rsvps_by",
+        "rsvps_by_campaign",
+        "rsvps_by_month",
+        "rsvps_by_pull",
+        "rsvps_by_region",
+        "rsvps_over_time",
+    ),
+    "reports.signatures": (
+        "signatures_by",
+        "signatures_by_month",
+        "signatures_by_petition",
+        "signatures_by_referrer",
+        "signatures_by_region",
+        "signatures_by_source",
+        "signatures_by_website",
+        "signatures_over_time",
+    ),
     "shortcuts": (
         "check",
         "export",
@@ -67,13 +120,8 @@ _MODULES = ("errors", "plots", "receiver", "reports", "sandbox")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def _reports() -> dict[str, Any]:
-    functions: dict[str, Any] = import_module("osdi_frames.reports").FUNCTIONS
-    return functions
-
-
 def __dir__() -> list[str]:
-    return sorted([*_HOME_OF, "plots", *_reports()])
+    return sorted([*_HOME_OF, "plots"])
 
 
 def __getattr__(name: str) -> Any:
@@ -90,6 +138,4 @@ def __getattr__(name: str) -> Any:
         return version("osdi-frames")
     if name == "__all__":
         return __dir__()
-    if not name.startswith("_") and name in _reports():
-        return _reports()[name]
     raise no_attribute(f"module {quoted(__name__)}", name, __dir__())

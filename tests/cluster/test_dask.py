@@ -27,7 +27,7 @@ from osdi_frames.errors import (
     SourceNotFound,
     UnknownColumn,
 )
-from osdi_frames.reports import REPORTS, function_of
+from osdi_frames.reports import REPORTS
 from osdi_frames.reports.declared import KEYED
 from osdi_frames.tables import TABLES
 from tests.clocks import GUARD, wait_for
@@ -147,7 +147,7 @@ def test_every_report_is_that_of_pandas(report, in_pandas, in_dask, here):
     more = (by,) if report.by is None else ()
     tables = (report.table, *([report.joined.table] if report.joined else []))
     made, whole = (
-        function_of(report)(*(read[table] for table in tables), *more) for read in (in_dask, in_pandas)
+        getattr(of, report.name)(*(read[table] for table in tables), *more) for read in (in_dask, in_pandas)
     )
     assert_frame_equal(made, whole)
 
@@ -157,7 +157,7 @@ def test_every_report_is_that_of_pandas(report, in_pandas, in_dask, here):
 def test_every_standard_report_is_that_of_pandas_on_a_cluster(count, data, cluster):
     read, in_pandas = frames(data, by_dask, npartitions=count), frames(data, of.read_table)
     for report in KEYED:
-        function = function_of(report)
+        function = getattr(of, report.name)
         assert_frame_equal(function(read[report.table]), function(in_pandas[report.table]))
 
 

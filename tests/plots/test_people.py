@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument
+from osdi_frames.reports.declared import DECLARED
 from tests.acts import ACTS, frame
 
 from .drawn import ACTS as SOME
@@ -138,7 +139,7 @@ def test_the_hours_of_the_week_are_drawn_as_they_are_counted():
 
 #: Plots of frames, which are no reports.
 MAPS = {"event_map", "signature_map"}
-PEOPLE = [name for name, (plot, _) in DRAWN.items() if plot not in {*of.reports.FUNCTIONS, *MAPS}]
+PEOPLE = [name for name, (plot, _) in DRAWN.items() if plot not in {*DECLARED, *MAPS}]
 
 
 @pytest.mark.parametrize("name", PEOPLE)

@@ -65,6 +65,6 @@ def test_no_standard_report_is_by_an_identifying_column():
 
 
 def test_a_report_by_an_identifying_column_is_refused(data):
-    by_email = Report(KEYED[-1].subject, "by_email", "Signatures by address", "Count.", by="email")
+    by_email = Report(KEYED[-1].subject, "by_email", "Signatures by address", by="email")
     with pytest.raises(of.errors.InvalidColumn, match="email would identify people"):
         standard_reports(data, reports=[by_email])

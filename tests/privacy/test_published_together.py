@@ -35,8 +35,8 @@ from osdi_frames.reports.titles import heading
 
 BELOW = 5
 
-COUNTRY = Report(SIGNATURES, "signatures_by_country", "Signatures by country", "Count.", "location_country")
-PAIRS = Report(SIGNATURES, "signatures_by_pair", "Signatures by pair", "Count.", ["source", "referrer"])
+COUNTRY = Report(SIGNATURES, "signatures_by_country", "Signatures by country", "location_country")
+PAIRS = Report(SIGNATURES, "signatures_by_pair", "Signatures by pair", ["source", "referrer"])
 DAYS = next(report for report in REPORTS if report.name == "signatures_over_time")
 MORE = (COUNTRY, PAIRS, DAYS)
 

@@ -38,6 +38,7 @@ from osdi_frames.cli import COMMANDS
 from osdi_frames.cli import group as commands
 from osdi_frames.durable import try_lock
 from osdi_frames.errors import OsdiError
+from osdi_frames.reports.declared import DECLARED
 from tests import acts
 from tests.client.hostile import listening, speaking
 from tests.commands import run
@@ -197,7 +198,7 @@ OTHERS |= {
 }
 OTHERS |= {
     f"reports.{name}"
-    for name in ("NONE", "NO_DATE", "REPORTS", "STANDARD", "Analysis", "By", "Period", "function_of")
+    for name in ("NONE", "NO_DATE", "REPORTS", "STANDARD", "Analysis", "By", "Counting", "Period", "make")
 }
 
 
@@ -274,9 +275,7 @@ def test_every_public_function_is_among_the_calls() -> None:
     for module in (receiver, sample, of.reports, of.plots):
         name = module.__name__.rpartition(".")[2]
         public |= {f"{name}.{each}" for each in module.__all__}
-    made = {*of.reports.FUNCTIONS} | {
-        f"{where}.{name}" for where in ("reports", "plots") for name in of.reports.FUNCTIONS
-    }
+    made = {*DECLARED} | {f"{where}.{name}" for where in ("reports", "plots") for name in DECLARED}
     # A report's function has two names.
     made |= {
         f"reports.{name}" for name in of.reports.__all__ if getattr(of.reports, name) is vars(of).get(name)

@@ -296,7 +296,7 @@ def test_the_headline_shows_the_totals_of_other_tables_than_the_hidden_ones():
 
 def by(*keys):
     subject = next(report.subject for report in KEYED if report.table == "signatures")
-    return Report(subject, f"signatures_by_{keys[-1]}_too", "By key", "Count.", by=list(keys))
+    return Report(subject, f"signatures_by_{keys[-1]}_too", "By key", by=list(keys))
 
 
 def test_a_report_by_two_columns_is_shown_next_to_those_by_each(source):

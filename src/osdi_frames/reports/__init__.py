@@ -1,7 +1,7 @@
 """Reports: what staff ask of events, attendances and signatures; each takes a DataFrame and returns one.
 
-Each report is declared once, in `osdi_frames.reports.declared`; the functions here, the plots of the same
-names, the page, the terminal's text and the files of ``osdi-frames report`` are made from that declaration.
+Each report is declared once, in `osdi_frames.reports.declared`; its function, the plot of the same name, the page,
+the terminal's text and the files of ``osdi-frames report`` read that declaration.
 Those on people and change are functions of their own: `engagement`, `retention`, `repeats`, `hosts`, `funnel` and
 `attribution` of a frame of acts, `compare` and `weekday_hours` of any frame with times.
 
@@ -14,6 +14,9 @@ Arrow, with counts as ``float64``, with any index; and Dask DataFrames, of which
 computed. The report is the same, and the frame is left as it was.
 
 - `declared`: every report; `making`: a report computed of a frame, as declared
+- `rsvps`, `attendances`, `signatures`: the functions of these reports, by the table that they take
+- `change`, `participation`, `conversion`, `goals`, `hours`: the functions of reports on people and change
+- `analyses`: which of these an archive's report has; `acts`, `first_acts`: frames of acts, and whom rows brought
 - `measures`: what is computed of each group, and of all rows; `groups`: values, spellings and periods to count by
 - `exclusion`: the rows that are not counted; `titles`: what ids and columns are shown as
 - `archive_report`: the standard reports of an archive; `suppression`, `protection`: small counts that are hidden
@@ -21,32 +24,63 @@ computed. The report is the same, and the frame is left as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-import pandas as pd
-
 from osdi_frames.reports.analyses import CHANGES, PEOPLE, Analysis
+from osdi_frames.reports.attendances import (
+    attendances_by,
+    attendances_by_campaign,
+    attendances_by_month,
+    attendances_by_region,
+    attendances_over_time,
+    rsvps_by_referrer,
+    rsvps_by_source,
+)
 from osdi_frames.reports.change import changes, compare
 from osdi_frames.reports.conversion import attribution, funnel
 from osdi_frames.reports.declared import KEYED, REPORTS, Report
 from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.hours import weekday_hours
-from osdi_frames.reports.making import function_of
+from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.participation import engagement, hosts, repeats, retention
+from osdi_frames.reports.rsvps import (
+    rsvps_by,
+    rsvps_by_campaign,
+    rsvps_by_month,
+    rsvps_by_pull,
+    rsvps_by_region,
+    rsvps_over_time,
+)
+from osdi_frames.reports.signatures import (
+    signatures_by,
+    signatures_by_month,
+    signatures_by_petition,
+    signatures_by_referrer,
+    signatures_by_region,
+    signatures_by_source,
+    signatures_by_website,
+    signatures_over_time,
+)
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 #: What an archive's report is made of, in its order.
 STANDARD: tuple[Report | Analysis, ...] = (*CHANGES, *KEYED, *PEOPLE)
 
-FUNCTIONS = {report.name: function_of(report) for report in REPORTS}
-globals().update(FUNCTIONS)
-
-__all__ = ["NONE", "NO_DATE", "REPORTS", "STANDARD", "Analysis", "By", "Period", "Report"]
-__all__ += ["function_of", "suppress"]
-__all__ += [
+__all__ = [
+    "NONE",
+    "NO_DATE",
+    "REPORTS",
+    "STANDARD",
+    "Analysis",
+    "By",
+    "Counting",
+    "Period",
+    "Report",
+    "attendances_by",
+    "attendances_by_campaign",
+    "attendances_by_month",
+    "attendances_by_region",
+    "attendances_over_time",
     "attribution",
     "changes",
     "compare",
@@ -54,18 +88,29 @@ __all__ += [
     "funnel",
     "goals",
     "hosts",
+    "make",
     "repeats",
     "retention",
+    "rsvps_by",
+    "rsvps_by_campaign",
+    "rsvps_by_month",
+    "rsvps_by_pull",
+    "rsvps_by_referrer",
+    "rsvps_by_region",
+    "rsvps_by_source",
+    "rsvps_over_time",
+    "signatures_by",
+    "signatures_by_month",
+    "signatures_by_petition",
+    "signatures_by_referrer",
+    "signatures_by_region",
+    "signatures_by_source",
+    "signatures_by_website",
+    "signatures_over_time",
+    "suppress",
     "weekday_hours",
 ]
-__all__ += FUNCTIONS  # noqa: PLE0605 (names)
-__test__ = FUNCTIONS  # where doctest finds their examples
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Callable[..., pd.DataFrame]: ...

@@ -1,19 +1,17 @@
-"""Reports computed from their declarations, by a function for each, with its documentation."""
+"""Compute a declared report of a frame."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from inspect import Parameter, Signature
-from typing import Any, Final, Literal
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import pandas_dtype
 
-from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn, only_known
+from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion, first_acts
@@ -28,7 +26,7 @@ from osdi_frames.reports.groups import (
     group_periods,
     named_keys,
 )
-from osdi_frames.reports.measures import NEW, Convert, Grouped, refuse_lacking, take, utc
+from osdi_frames.reports.measures import Convert, Grouped, refuse_lacking, take, utc
 from osdi_frames.reports.titles import Titled, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import NONE
@@ -40,39 +38,7 @@ _COLUMNS: Final = {
 }
 _DECLARED: Final = frozenset().union(*_COLUMNS.values())
 
-_BY = 'a column, a pandas Grouper, as ``pd.Grouper(key={!r}, freq="MS")``, or a list of them'
-_REASONS = ", ".join(f"``{reason}``" for reason in exclusion.REASONS)
-#: The keywords of all reports, by their names: the default, and what it is.
-_KEYWORDS: Final[dict[str, tuple[Any, str]]] = {
-    "pause": ("1min", "the longest time between two pages of one pull"),
-    "freq": ("D", 'a period, "h", "D", "W", "M", "Q" or "Y", or an offset of pandas, as "6h"'),
-    "actions": (None, "``osdi_frames.open(source).actions()``, one row per act: adds the column `new`"),
-    "include": (
-        (),
-        f"""which rows to count though they are `excluded`: some of {_REASONS}; the attribute
-    `note` says how many were not""",
-    ),
-    "spelling": (
-        "merged",
-        """``merged`` counts spellings of one source, referrer, website, region or country as one row, as `note` says;
-    ``exact`` keeps them apart""",
-    ),
-    "share": (
-        "total",
-        "``total``: `share` is of the whole frame; ``within``: of the rows with the same first of several keys",
-    ),
-}
-_BY_OF_KIND: Final = {
-    "growth": "; event_campaign_id if not given",
-    "over time": "; for one column of counts per value",
-}
-_RAISES = """MissingColumn
-    a frame lacks a column that is needed; all that are missing are named
-InvalidColumn
-    a list-valued column in `by`, a column with a value that is not a whole number or not a time, or numbers whose
-    sum does not fit 64 bits
-InvalidArgument
-    an invalid `freq`, or another invalid argument"""
+Share: TypeAlias = Literal["total", "within"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +50,7 @@ class Counting:
     pause: str | pd.Timedelta = "1min"
     include: Collection[str] = ()
     spelling: Spelling = "merged"
-    share: Literal["total", "within"] = "total"
+    share: Share = "total"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "include", exclusion.included(self.include))
@@ -96,7 +62,7 @@ class Counting:
 def make(
     report: Report,
     frame: pd.DataFrame,
-    counting: Counting,
+    counting: Counting = Counting(),
     *,
     titles: pd.DataFrame | None = None,
     joined: pd.DataFrame | None = None,
@@ -332,107 +298,3 @@ def _titled(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name:
         report.insert(0, "title", pd.Series([known.get(id_) for id_ in ids], report.index, dtype="str"))
         return report
     return report.rename(columns=distinct_labels({column: known.get(column) for column in report.columns}))
-
-
-def function_of(report: Report) -> Callable[..., pd.DataFrame]:
-    """Return the function that makes a declared report.
-
-    >>> from osdi_frames.reports.declared import REPORTS
-    >>> function_of(REPORTS[0]).__name__
-    'rsvps_by_campaign'
-    """
-    titled, joined = report.titled, report.joined
-    arguments = _arguments(report)
-    signature = Signature(list(arguments), return_annotation=pd.DataFrame)
-
-    def function(*args: Any, **options: Any) -> pd.DataFrame:
-        only_known(report.name, options, signature.parameters)
-        given = signature.bind(*args, **options).arguments
-        titles, actions = given.pop(titled.argument, None), given.pop("actions", None)
-        others = given.pop(joined.table, None) if joined else None
-        return make(
-            report, given.pop(report.table), Counting(**given), titles=titles, joined=others, actions=actions
-        )
-
-    function.__name__ = function.__qualname__ = report.name
-    function.__doc__ = _documentation(report, arguments)
-    function.__module__ = __package__
-    function.__signature__ = signature  # type: ignore[attr-defined] # what `inspect` and Jupyter show
-    return function
-
-
-def _documentation(report: Report, arguments: dict[Parameter, str]) -> str:
-    """Write the docstring of a report's function from its declaration."""
-    shown, *given = report.example or ("",)
-    value = f'["{report.count}"].to_dict()' if report.kind == "groups" else ".to_numpy().tolist()"
-    call = f"{report.name}({', '.join([report.table, *given])}){value}"
-    parts = {
-        "Parameters": "\n".join(f"{name.name}\n    {text}" for name, text in arguments.items()),
-        "Returns": f"DataFrame\n{textwrap.indent(_result(report), '    ')}",
-        "Raises": _RAISES,
-        "Examples": f"{report.subject.rows}\n>>> {call}\n{shown}",
-    }
-    sections = [f"{name}\n{'-' * len(name)}\n{text}" for name, text in parts.items()]
-    return "\n\n".join([report.about, report.subject.note, *sections])
-
-
-def _arguments(report: Report) -> dict[Parameter, str]:
-    """Return the parameters of a report's function, documented."""
-    return _positional(report) | _keywords(report)
-
-
-def _positional(report: Report) -> dict[Parameter, str]:
-    """Return the positional parameters, documented."""
-    given = Parameter.POSITIONAL_OR_KEYWORD
-    pulled = "event and pull (``read_events(…, dedupe=False)``)"
-    row = pulled if report.kind == "growth" else report.table[:-1]
-    arguments = {Parameter(report.table, given): f"one row per {row}, with {', '.join(report.columns)}"}
-    if report.by is None:
-        time = "start_date" if report.table == "events" else "created_date"
-        by = Parameter("by", given, default=Parameter.empty if report.kind == "groups" else None)
-        arguments[by] = _BY.format(time) + _BY_OF_KIND.get(report.kind, "")
-    if joined := report.joined:
-        arguments[Parameter(joined.table, given, default=None)] = (
-            f"one row per {joined.table[:-1]}, with {joined.key} and {joined.column}; not needed where the frame of\n"
-            f"    {report.table} has {joined.column}"
-        )
-    titled = report.titled
-    arguments[Parameter(titled.argument, given, default=None)] = (
-        f"one row per {titled.table[:-1].replace('_', ' ')}, with {titled.key} and title: its titles are shown"
-        f" where {titled.key} is a key"
-    )
-    return arguments
-
-
-def _keywords(report: Report) -> dict[Parameter, str]:
-    """Return the keyword parameters, documented."""
-    has_share = any(measure.name == "share" for measure in report.measures)
-    applies = {
-        "pause": report.kind == "growth",
-        "freq": report.kind == "over time",
-        "actions": NEW in report.measures,
-        "share": has_share and report.kind == "groups" and (report.by is None or len(report.keys) > 1),
-    }
-    return {
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default): text
-        for name, (default, text) in _KEYWORDS.items()
-        if applies.get(name, True)
-    }
-
-
-def _result(report: Report) -> str:
-    columns = "\n".join(f"- {measure.name}: {measure.meaning}" for measure in report.measures)
-    if report.kind == "groups":
-        keys = "what `by` names" if report.by is None else "its keys"
-        return f"indexed by {keys}, in the order of `{report.count}`, then of the index; times in order\n\n{columns}"
-    if report.kind == "growth" and report.own_measures:
-        return f"indexed by fetched_at (UTC), one row per pull\n\n{columns}"
-    if report.kind == "over time":
-        return (
-            "indexed by created_date, the start of the period (UTC); with `by`, the "
-            f"{report.subject.unit} of each value, the value with most of them first; else\n\n{columns}"
-        )
-    return (
-        "indexed by fetched_at (UTC), one row per pull; one column per value, most RSVPs in the last pull\n"
-        "first, and 0 before it was first seen; ``.sum(axis=1)`` is the total"
-    )

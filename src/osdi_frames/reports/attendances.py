@@ -1,0 +1,254 @@
+"""Reports of attendances, one person's RSVP to one event each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pandas as pd
+
+from osdi_frames.reports.declared import DECLARED
+from osdi_frames.reports.groups import By, Spelling
+from osdi_frames.reports.making import Counting, Share, make
+
+
+def rsvps_by_source(
+    attendances: pd.DataFrame,
+    events: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the attendances of each source code, most first.
+
+    See `attendances_by`.
+
+    >>> import osdi_frames as of
+    >>> attendance = {"created_date": "2026-05-01T10:00:00Z", "platform:referrer_data": {"source": "email"}}
+    >>> page = {"_embedded": {"osdi:attendances": [attendance]}}
+    >>> attendances = of.read_table(page, "attendances")
+    >>> of.rsvps_by_source(attendances)["rsvps"].to_dict()
+    {'email': 1}
+    """
+    counting = Counting(include=include, spelling=spelling)
+    return make(DECLARED["rsvps_by_source"], attendances, counting, titles=events, actions=actions)
+
+
+def rsvps_by_referrer(
+    attendances: pd.DataFrame,
+    events: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the attendances of each referrer code, most first.
+
+    See `attendances_by`.
+
+    >>> import osdi_frames as of
+    >>> attendance = {"created_date": "2026-05-01T10:00:00Z", "platform:referrer_data": {"referrer": "group-a"}}
+    >>> page = {"_embedded": {"osdi:attendances": [attendance]}}
+    >>> attendances = of.read_table(page, "attendances")
+    >>> of.rsvps_by_referrer(attendances)["rsvps"].to_dict()
+    {'group-a': 1}
+    """
+    counting = Counting(include=include, spelling=spelling)
+    return make(DECLARED["rsvps_by_referrer"], attendances, counting, titles=events, actions=actions)
+
+
+def attendances_by_campaign(
+    attendances: pd.DataFrame,
+    events: pd.DataFrame | None = None,
+    campaigns: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the attendances of the events of each event campaign, most first.
+
+    See `attendances_by`.
+
+    >>> import osdi_frames as of
+    >>> import pandas as pd
+    >>> attendance = {"created_date": "2026-05-01T10:00:00Z", "platform:event_id": "march"}
+    >>> page = {"_embedded": {"osdi:attendances": [attendance]}}
+    >>> attendances = of.read_table(page, "attendances")
+    >>> events = pd.DataFrame({"event_id": ["march"], "event_campaign_id": ["climate"]})
+    >>> of.attendances_by_campaign(attendances, events)["rsvps"].to_dict()
+    {'climate': 1}
+    """
+    counting = Counting(include=include, spelling=spelling)
+    return make(
+        DECLARED["attendances_by_campaign"],
+        attendances,
+        counting,
+        titles=campaigns,
+        joined=events,
+        actions=actions,
+    )
+
+
+def attendances_by_region(
+    attendances: pd.DataFrame,
+    events: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+    share: Share = "total",
+) -> pd.DataFrame:
+    """Count the attendances of the people of each region and country, most first.
+
+    See `attendances_by`.
+
+    >>> import osdi_frames as of
+    >>> person = {"postal_addresses": [{"country": "US", "region": "CA"}]}
+    >>> attendance = {"created_date": "2026-05-01T10:00:00Z", "person": person}
+    >>> page = {"_embedded": {"osdi:attendances": [attendance]}}
+    >>> attendances = of.read_table(page, "attendances")
+    >>> of.attendances_by_region(attendances)["rsvps"].to_dict()
+    {('US', 'CA'): 1}
+    """
+    counting = Counting(include=include, spelling=spelling, share=share)
+    return make(DECLARED["attendances_by_region"], attendances, counting, titles=events, actions=actions)
+
+
+def attendances_by_month(
+    attendances: pd.DataFrame,
+    events: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the attendances whose RSVP was made in each month (UTC), months without any included.
+
+    See `attendances_by`.
+
+    >>> import osdi_frames as of
+    >>> attendance = {"created_date": "2026-05-01T10:00:00Z"}
+    >>> page = {"_embedded": {"osdi:attendances": [attendance]}}
+    >>> attendances = of.read_table(page, "attendances")
+    >>> of.attendances_by_month(attendances)["rsvps"].to_dict()
+    {'2026-05': 1}
+    """
+    counting = Counting(include=include, spelling=spelling)
+    return make(DECLARED["attendances_by_month"], attendances, counting, titles=events, actions=actions)
+
+
+def attendances_by(
+    attendances: pd.DataFrame,
+    by: By,
+    events: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+    share: Share = "total",
+) -> pd.DataFrame:
+    """Count the attendances by any column, by several, or by a period of time.
+
+    Attendances, the RSVPs that an archive has one by one, and people are counted: the sum can differ from the
+    service's own totals, which reports of events count. What has no value is the row ``(none)``, and so is the literal
+    ``none`` of the service's API. `people` has no total, as one person can RSVP to two events.
+    With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between
+    the first and the last, with 0 where there was nothing, but no gap of more than ten years.
+
+    Parameters
+    ----------
+    attendances
+        One row per attendance, with attended, person_id and created_date.
+    by
+        A column, a Grouper, as ``pd.Grouper(key="created_date", freq="MS")``, or a list of them.
+    events
+        One row per event, with event_id and title: adds the column `title` where event_id is a key. By campaign:
+        with event_id and event_campaign_id, where the attendances lack that.
+    campaigns
+        By campaign: one row per event campaign, with event_campaign_id and title.
+    freq
+        Of the functions over time: "h", "D", "W", "M", "Q", "Y", or an offset of pandas, as "6h".
+    actions
+        One row per act, as `Archive.actions` returns them: adds the column `new`.
+    include
+        Which rows to count though they are `excluded`: some of ``gone``, ``cancelled``, ``hidden``, ``test``,
+        ``unaccepted``; ``attrs["note"]`` of the report says how many were not counted.
+    spelling
+        ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as the note
+        says; ``"exact"`` keeps them apart.
+    share
+        ``"total"``: `share` is of the whole frame; ``"within"``: of the rows with the same first of several keys.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by its keys, most `rsvps` first, times in order. Its columns:
+
+    rsvps
+        How many attendances.
+    attended, attended_of, attended_share
+        How many of them attended; how many are of events at which anybody attended; the one over the other. No
+        columns where nobody attended; the share is missing where there is no such event.
+    people
+        How many distinct person_id; a row without one is nobody's.
+    new
+        Of these people, those who were not on the list before: this was their first act (see `Archive.actions`);
+        missing where this is known of nobody. Only with `actions`.
+    share
+        Of all rsvps of the frame, 0 to 1.
+    first, last
+        The first and the last created_date (UTC).
+    cumulative
+        Over time: those up to the end of the period.
+
+    Raises
+    ------
+    MissingColumn
+        A frame lacks a column that is needed; all that are missing are named.
+    InvalidColumn
+        `by` names a list-valued column (a row with two values would count twice), a column has a value that is not
+        a whole number or not a time, or a sum does not fit 64 bits.
+    InvalidArgument
+        `freq` or another argument is invalid.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> attendance = {"created_date": "2026-05-01T10:00:00Z", "status": "accepted"}
+    >>> page = {"_embedded": {"osdi:attendances": [attendance]}}
+    >>> attendances = of.read_table(page, "attendances")
+    >>> of.attendances_by(attendances, "status")["rsvps"].to_dict()
+    {'accepted': 1}
+    """
+    counting = Counting(by=by, include=include, spelling=spelling, share=share)
+    return make(DECLARED["attendances_by"], attendances, counting, titles=events, actions=actions)
+
+
+def attendances_over_time(
+    attendances: pd.DataFrame,
+    by: By | None = None,
+    events: pd.DataFrame | None = None,
+    *,
+    freq: str = "D",
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the attendances of each day, week, month or other period, periods without any included.
+
+    Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper
+    takes its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the
+    service's "send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]``
+    is without it. With `by`, the columns are the counts of each value, the value with most of them first. See
+    `attendances_by`.
+
+    >>> import osdi_frames as of
+    >>> attendance = {"created_date": "2026-05-01T10:00:00Z"}
+    >>> page = {"_embedded": {"osdi:attendances": [attendance]}}
+    >>> attendances = of.read_table(page, "attendances")
+    >>> of.attendances_over_time(attendances, freq="M")["rsvps"].tolist()
+    [1]
+    """
+    counting = Counting(by=by, freq=freq, include=include, spelling=spelling)
+    return make(DECLARED["attendances_over_time"], attendances, counting, titles=events, actions=actions)

@@ -1,0 +1,258 @@
+"""Reports of petition signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pandas as pd
+
+from osdi_frames.reports.declared import DECLARED
+from osdi_frames.reports.groups import By, Spelling
+from osdi_frames.reports.making import Counting, Share, make
+
+
+def signatures_by_petition(
+    signatures: pd.DataFrame,
+    petitions: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the signatures of each petition, most first.
+
+    See `signatures_by`.
+
+    >>> import osdi_frames as of
+    >>> signature = {"created_date": "2026-05-01T10:00:00Z", "platform:petition_id": "park"}
+    >>> signatures = of.read_signatures([{"osdi:signature": signature}])
+    >>> of.signatures_by_petition(signatures)["signatures"].to_dict()
+    {'park': 1}
+    """
+    counting = Counting(include=include, spelling=spelling)
+    return make(DECLARED["signatures_by_petition"], signatures, counting, titles=petitions, actions=actions)
+
+
+def signatures_by_source(
+    signatures: pd.DataFrame,
+    petitions: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the signatures of each source code, most first.
+
+    ``_`` and ``-`` are the same to the service's targeting, and here.
+
+    See `signatures_by`.
+
+    >>> import osdi_frames as of
+    >>> signature = {"created_date": "2026-05-01T10:00:00Z", "platform:referrer_data": {"source": "email"}}
+    >>> signatures = of.read_signatures([{"osdi:signature": signature}])
+    >>> of.signatures_by_source(signatures)["signatures"].to_dict()
+    {'email': 1}
+    """
+    counting = Counting(include=include, spelling=spelling)
+    return make(DECLARED["signatures_by_source"], signatures, counting, titles=petitions, actions=actions)
+
+
+def signatures_by_referrer(
+    signatures: pd.DataFrame,
+    petitions: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the signatures of each referrer code, most first.
+
+    A referrer often is the sponsoring group's own code, not a person's (interface 2.7).
+
+    See `signatures_by`.
+
+    >>> import osdi_frames as of
+    >>> signature = {"created_date": "2026-05-01T10:00:00Z", "platform:referrer_data": {"referrer": "group-a"}}
+    >>> signatures = of.read_signatures([{"osdi:signature": signature}])
+    >>> of.signatures_by_referrer(signatures)["signatures"].to_dict()
+    {'group-a': 1}
+    """
+    counting = Counting(include=include, spelling=spelling)
+    return make(DECLARED["signatures_by_referrer"], signatures, counting, titles=petitions, actions=actions)
+
+
+def signatures_by_website(
+    signatures: pd.DataFrame,
+    petitions: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the signatures that came from each website, most first.
+
+    The service sends a host or a whole address (interface 2.7); the host is shown, without ``www.``, or by
+    ``spelling="exact"`` what was sent.
+
+    See `signatures_by`.
+
+    >>> import osdi_frames as of
+    >>> signature = {"created_date": "2026-05-01T10:00:00Z", "platform:referrer_data": {"website": "www.example.org/x"}}
+    >>> signatures = of.read_signatures([{"osdi:signature": signature}])
+    >>> of.signatures_by_website(signatures)["signatures"].to_dict()
+    {'example.org': 1}
+    """
+    counting = Counting(include=include, spelling=spelling)
+    return make(DECLARED["signatures_by_website"], signatures, counting, titles=petitions, actions=actions)
+
+
+def signatures_by_region(
+    signatures: pd.DataFrame,
+    petitions: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+    share: Share = "total",
+) -> pd.DataFrame:
+    """Count the signatures of each region and country, most first.
+
+    See `signatures_by`.
+
+    >>> import osdi_frames as of
+    >>> person = {"postal_addresses": [{"country": "US", "region": "CA"}]}
+    >>> signature = {"created_date": "2026-05-01T10:00:00Z", "person": person}
+    >>> signatures = of.read_signatures([{"osdi:signature": signature}])
+    >>> of.signatures_by_region(signatures)["signatures"].to_dict()
+    {('US', 'CA'): 1}
+    """
+    counting = Counting(include=include, spelling=spelling, share=share)
+    return make(DECLARED["signatures_by_region"], signatures, counting, titles=petitions, actions=actions)
+
+
+def signatures_by_month(
+    signatures: pd.DataFrame,
+    petitions: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the signatures of each month (UTC), months without any included.
+
+    See `signatures_by`.
+
+    >>> import osdi_frames as of
+    >>> signatures = of.read_signatures([{"osdi:signature": {"created_date": "2026-05-01T10:00:00Z"}}])
+    >>> of.signatures_by_month(signatures)["signatures"].to_dict()
+    {'2026-05': 1}
+    """
+    counting = Counting(include=include, spelling=spelling)
+    return make(DECLARED["signatures_by_month"], signatures, counting, titles=petitions, actions=actions)
+
+
+def signatures_by(
+    signatures: pd.DataFrame,
+    by: By,
+    petitions: pd.DataFrame | None = None,
+    *,
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+    share: Share = "total",
+) -> pd.DataFrame:
+    """Count the signatures by any column, by several, or by a period of time.
+
+    Signatures and people are counted: the service's own charts count people once, its tables count signatures. What
+    has no value is the row ``(none)``, and so is the literal ``none`` of the service's API. `people` has no total, as
+    one person can sign through two sources.
+    With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between
+    the first and the last, with 0 where there was nothing, but no gap of more than ten years.
+
+    Parameters
+    ----------
+    signatures
+        One row per signature, with person_id and created_date.
+    by
+        A column, a Grouper, as ``pd.Grouper(key="created_date", freq="MS")``, or a list of them.
+    petitions
+        One row per petition, with petition_id and title: adds the column `title` where petition_id is a key.
+    freq
+        Of the functions over time: "h", "D", "W", "M", "Q", "Y", or an offset of pandas, as "6h".
+    actions
+        One row per act, as `Archive.actions` returns them: adds the column `new`.
+    include
+        Which rows to count though they are `excluded`: some of ``gone``, ``cancelled``, ``hidden``, ``test``,
+        ``unaccepted``; ``attrs["note"]`` of the report says how many were not counted.
+    spelling
+        ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as the note
+        says; ``"exact"`` keeps them apart.
+    share
+        ``"total"``: `share` is of the whole frame; ``"within"``: of the rows with the same first of several keys.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by its keys, most `signatures` first, times in order. Its columns:
+
+    signatures
+        How many.
+    people
+        How many distinct person_id; a row without one is nobody's.
+    new
+        Of these people, those who were not on the list before: this was their first act (see `Archive.actions`);
+        missing where this is known of nobody. Only with `actions`.
+    share
+        Of all signatures of the frame, 0 to 1.
+    first, last
+        The first and the last created_date (UTC).
+    cumulative
+        Over time: the signatures up to the end of the period.
+
+    Raises
+    ------
+    MissingColumn
+        A frame lacks a column that is needed; all that are missing are named.
+    InvalidColumn
+        `by` names a list-valued column (a row with two values would count twice), a column has a value that is not
+        a whole number or not a time, or a sum does not fit 64 bits.
+    InvalidArgument
+        `freq` or another argument is invalid.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> signature = {"created_date": "2026-05-01T10:00:00Z", "platform:petition_id": "park"}
+    >>> signatures = of.read_signatures([{"osdi:signature": signature}])
+    >>> of.signatures_by(signatures, ["petition_id", "source"])["signatures"].to_dict()
+    {('park', '(none)'): 1}
+    """
+    counting = Counting(by=by, include=include, spelling=spelling, share=share)
+    return make(DECLARED["signatures_by"], signatures, counting, titles=petitions, actions=actions)
+
+
+def signatures_over_time(
+    signatures: pd.DataFrame,
+    by: By | None = None,
+    petitions: pd.DataFrame | None = None,
+    *,
+    freq: str = "D",
+    actions: pd.DataFrame | None = None,
+    include: Collection[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the signatures of each day, week, month or other period, periods without any included.
+
+    Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper
+    takes its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the
+    service's "send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]``
+    is without it. With `by`, the columns are the counts of each value, the value with most of them first. See
+    `signatures_by`.
+
+    >>> import osdi_frames as of
+    >>> signatures = of.read_signatures([{"osdi:signature": {"created_date": "2026-05-01T10:00:00Z"}}])
+    >>> of.signatures_over_time(signatures, freq="W")["signatures"].tolist()
+    [1]
+    """
+    counting = Counting(by=by, freq=freq, include=include, spelling=spelling)
+    return make(DECLARED["signatures_over_time"], signatures, counting, titles=petitions, actions=actions)
