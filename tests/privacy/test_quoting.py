@@ -198,7 +198,18 @@ OTHERS |= {
 }
 OTHERS |= {
     f"reports.{name}"
-    for name in ("NONE", "NO_DATE", "REPORTS", "STANDARD", "Analysis", "By", "Counting", "Period", "make")
+    for name in (
+        "DECLARED",
+        "NONE",
+        "NO_DATE",
+        "REPORTS",
+        "STANDARD",
+        "Analysis",
+        "By",
+        "Counting",
+        "Period",
+        "make",
+    )
 }
 
 

@@ -36,7 +36,7 @@ from osdi_frames.reports.attendances import (
 )
 from osdi_frames.reports.change import changes, compare
 from osdi_frames.reports.conversion import attribution, funnel
-from osdi_frames.reports.declared import KEYED, REPORTS, Report
+from osdi_frames.reports.declared import DECLARED, KEYED, REPORTS, Report
 from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.hours import weekday_hours
@@ -67,6 +67,7 @@ from osdi_frames.tables.schema import NO_DATE, NONE
 STANDARD: tuple[Report | Analysis, ...] = (*CHANGES, *KEYED, *PEOPLE)
 
 __all__ = [
+    "DECLARED",
     "NONE",
     "NO_DATE",
     "REPORTS",

@@ -1,6 +1,6 @@
-"""Every report, declared once: its function, plot, page, terminal text, files and documentation read it here.
+"""Every report, declared once: its function, plot, page, terminal text and files read it here.
 
-To add a report is to add it to `REPORTS`.
+To add a report is to add it to `REPORTS`, and a function to the module of its table where people are to call it.
 """
 
 from __future__ import annotations
