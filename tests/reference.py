@@ -104,8 +104,10 @@ TITLED = (
     *DATES,
     "name",
     "title",
+    "summary",
     "description",
     "browser_url",
+    "url",
     "featured_image_url",
     "<p>:hidden",
     "<p>:sponsor",
@@ -119,10 +121,9 @@ FIELDS = {
             *EVENT_KEYS,
             "guests_can_invite_others",
             "guestsCanInviteOthers",
-            "summary",
             "instructions",
         ),
-        *("url", "end_date", "location", "status", "visibility", "capacity", "reminders"),
+        *("end_date", "location", "status", "visibility", "capacity", "reminders"),
         *("osdi:creator", "osdi:organizer", "<p>:event_instructions", "<p>:event_campaign_id"),
     ),
     "event_campaign": (*TITLED, *CAMPAIGN_KEYS, "tag_list"),
@@ -411,14 +412,14 @@ CHILDREN |= {"signature_custom_fields": "person"}
 
 #: What tables read directly below the key of a block.
 IN_PERSON = (
-    *("created_date", "modified_date", "given_name", "family_name", "email_addresses", "phone_numbers"),
-    *("postal_addresses", "languages_spoken", "custom_fields"),
+    *("created_date", "created_at", "modified_date", "modified_at", "given_name", "family_name"),
+    *("email_addresses", "phone_numbers", "postal_addresses", "languages_spoken", "custom_fields"),
 )
 IN_EMBEDDED_PERSON = (
     *("given_name", "family_name", "identifiers", "email_addresses", "postal_addresses", "_links"),
     *("created_date", "created_at", "modified_date", "modified_at", "origin_system", "originating_system"),
 )
-IN_SPONSOR = ("title", "browser_url", "url")
+IN_SPONSOR = ("title", "summary", "browser_url", "url")
 IN_LINKS = {
     "event": (
         *("self", "osdi:attendances", "osdi:attendance", "osdi:record_attendance_helper"),
@@ -501,14 +502,14 @@ def carries(element: Element, kind: str, block: str, prefixes: Sequence[str]) ->
         return any(holds(each, *REFERRED) for each in data)
     if block == "sponsor":
         owner = element.siblings if KINDS[kind].delivered else value
-        keys = (*IN_SPONSOR, "summary") if kind == "event" else IN_SPONSOR
-        return any(holds(sponsor, *keys) for sponsor in under(owner, prefixes, "sponsor"))
+        return any(holds(sponsor, *IN_SPONSOR) for sponsor in under(owner, prefixes, "sponsor"))
     if block == "people":
         roles = "osdi:creator", "osdi:organizer"
         embedded = [place for role in roles for place in (at(value, "_embedded", role), value.get(role))]
         return any(holds(person, *IN_EMBEDDED_PERSON) for person in embedded)
     assert block == "links"
-    names = [name.replace("<p>", prefix) for name in IN_LINKS[kind] for prefix in prefixes]
+    declared = [*IN_LINKS[kind], *(["osdi:people"] if "osdi:person" in IN_LINKS[kind] else [])]
+    names = [name.replace("<p>", prefix) for name in declared for prefix in prefixes]
     fields = ("person_id", f"{KINDS[kind].of}_id") if KINDS[kind].of else ()
     return holds(value.get("_links"), *names) or any(
         named is not None for field in fields for named in under(value, prefixes, field)
@@ -901,10 +902,17 @@ def under(value: Any, prefixes: Sequence[str], key: str, *inner: str) -> list[An
 
 
 def linked(value: Row, name: str, prefixes: Sequence[str]) -> str | None:
-    """Return the id of what an act links, or names in a field."""
+    """Return the id of what an act links, or names in a field; the old link to people may lead to all of them."""
     field = map(text, under(value, prefixes, f"{name}_id"))
     hrefs = (at(value, "_links", link, "href") for link in link_names(name, prefixes))
-    return first(*map(id_at, hrefs), *field)
+    people = text(at(value, "_links", "osdi:people", "href")) if name == "person" else None
+    one = re.search("/people/[^/]+$", re.split("[?#]", people or "", maxsplit=1)[0].removesuffix("/"))
+    return first(*map(id_at, hrefs), one and id_at(people), *field)
+
+
+def sponsor_title(value: Row, prefixes: list[str]) -> Row:
+    titles = under(value, prefixes, "sponsor", "title") + under(value, prefixes, "sponsor", "summary")
+    return {"sponsor_title": first(*map(text, titles))}
 
 
 def link_names(name: str, prefixes: Sequence[str]) -> list[str]:
@@ -1131,15 +1139,16 @@ def titled(element: Element, prefixes: list[str], kind: str) -> Row:
         "origin_system": first(text(value.get("origin_system")), text(value.get("originating_system"))),
         "created_date": created(value),
         "modified_date": modified(value),
-        **{key: text(value.get(key)) for key in ("name", "title", "description")},
-        **{key: text(value.get(key)) for key in ("browser_url", "featured_image_url")},
+        **{key: text(value.get(key)) for key in ("name", "description", "featured_image_url")},
+        "title": first(text(value.get("title")), text(value.get("summary"))),
+        "browser_url": first(text(value.get("browser_url")), text(value.get("url"))),
         "tag_list": texts(value.get("tag_list")),
         "hidden": first(*map(boolean, under(value, prefixes, "hidden"))),
-        "sponsor_title": first(*map(text, under(value, prefixes, "sponsor", "title"))),
         "self_url": links(value, "self"),
         "embed_url": links(value, *(f"{prefix}:embed" for prefix in prefixes)),
     }
-    return row | sponsor_url(value, prefixes) | read_at(element, "fetched_at")
+    sponsor = sponsor_title(value, prefixes) | sponsor_url(value, prefixes)
+    return row | sponsor | read_at(element, "fetched_at")
 
 
 def created(value: Row) -> datetime | None:
@@ -1190,7 +1199,7 @@ def fundraising_pages(element: Element, prefixes: list[str]) -> list[Row]:
     value = element.value
     row = {
         "total_amount": amount(value.get("total_amount")),
-        "currency": text(value.get("currency")),
+        "currency": currency(value),
     }
     return [calling(element, prefixes, "fundraising_page", "donations") | row]
 
@@ -1261,15 +1270,15 @@ def action(element: Element, prefixes: list[str], kind: str, parent: str) -> Row
         "created_date": created(value),
         "modified_date": modified(value),
         **{key: referrer(key) for key in REFERRED},
-        "person_created_date": utc(at(person, "created_date")),
-        "person_modified_date": utc(at(person, "modified_date")),
+        "person_created_date": first(utc(at(person, "created_date")), utc(at(person, "created_at"))),
+        "person_modified_date": first(utc(at(person, "modified_date")), utc(at(person, "modified_at"))),
         "add_tags": texts(value.get("add_tags")),
-        "sponsor_title": first(*map(text, under(element.siblings, prefixes, "sponsor", "title"))),
         "self_url": links(value, "self"),
-        "person_url": links(value, "osdi:person"),
+        "person_url": links(value, "osdi:person", "osdi:people"),
         f"{parent}_url": links(value, *link_names(parent, prefixes)),
     }
-    own = keys(element, prefixes, kind) | row | person_in(person) | sponsor_url(element.siblings, prefixes)
+    own = keys(element, prefixes, kind) | row | person_in(person)
+    own |= sponsor_title(element.siblings, prefixes) | sponsor_url(element.siblings, prefixes)
     return own | read_at(element, *STAMPS)
 
 
@@ -1293,11 +1302,16 @@ def submissions(element: Element, prefixes: list[str]) -> list[Row]:
     return [action(element, prefixes, "submission", "form")]
 
 
+def currency(value: Row) -> str | None:
+    code = text(value.get("currency"))
+    return None if code is None else code.strip().upper()
+
+
 def donations(element: Element, prefixes: list[str]) -> list[Row]:
     value = element.value
     row = {
         "amount": amount(value.get("amount")),
-        "currency": text(value.get("currency")),
+        "currency": currency(value),
         "payment_method": text(at(value, "payment", "method")),
         "payment_reference": text(at(value, "payment", "reference_number")),
         "payment_stored": boolean(at(value, "payment", "authorization_stored")),
@@ -1364,7 +1378,7 @@ def taggings(element: Element, prefixes: list[str]) -> list[Row]:
         "tag_id": linked(value, "tag", prefixes),
         "person_id": linked(value, "person", prefixes),
         "item_type": text(value.get("item_type")),
-        "person_url": links(value, "osdi:person"),
+        "person_url": links(value, "osdi:person", "osdi:people"),
         "tag_url": links(value, "osdi:tag"),
     }
     return [of_tags(element, prefixes, "tagging") | row]

@@ -245,6 +245,11 @@ def _bare(names: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(pc.ascii_lower(names), "[^a-z0-9]", "")
 
 
+def _person(addresses: pa.Array) -> pa.Array:
+    """Return the last segment of each address of a person; that of all people is none."""
+    return pc.struct_field(pc.extract_regex(addresses, r"/people/(?P<id>[^/?#]+)/?(?:[?#].*)?$"), [0])
+
+
 def _identifier(texts: pa.Array) -> pa.Array:
     return last_part(texts, ":")
 
@@ -256,6 +261,8 @@ def _system(texts: pa.Array) -> pa.Array:
 
 _FUNCTIONS: Mapping[str, Callable[[pa.Array], pa.Array]] = {
     "id": last_segment,
+    "person": _person,
+    "upper": lambda texts: pc.utf8_upper(pc.utf8_trim_whitespace(texts)),
     "system": _system,
     "identifier": _identifier,
 }

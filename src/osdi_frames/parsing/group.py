@@ -25,6 +25,7 @@ from osdi_frames.parsing.documents import Element, elements, is_wrapper
 from osdi_frames.parsing.mend import has_shape, mend
 from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
 from osdi_frames.parsing.undeclared import count_keys
+from osdi_frames.parsing.underscored import with_colons
 from osdi_frames.problems import Finding, Place, ProblemKind
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.tables import element_types
@@ -178,12 +179,12 @@ class _Group:
 
         Those that queries may not read are left out.
         """
-        texts = pa.chunked_array(
-            [cast(chunk, pa.string()) for chunk in self.group["document"].chunks], pa.string()
-        )
+        at = self.group.schema.get_field_index("document")
+        documents = with_colons(self.group["document"], self.plan.prefixes)
+        self.group = self.group.set_column(at, "document", documents)
+        texts = pa.chunked_array([cast(chunk, pa.string()) for chunk in documents.chunks], pa.string())
         lax = pc.fill_null(pc.match_substring_regex(texts, database.LAX), True)
         self.unparsable.update(self.group["number"].filter(lax).to_pylist())
-        at = self.group.schema.get_field_index("document")
         return only(self.group.set_column(at, "document", texts), self.unparsable, invert=True)
 
     def _read_parsable(self, documents: pa.Table, *, clean: bool = False) -> None:

@@ -29,9 +29,13 @@ from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 from osdi_frames.sources.files import QUARANTINE
 from osdi_frames.sources.manifest import stamp
+from osdi_frames.tables.schema import PREFIXES
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
 _RECEIVED = re.compile(rb'"received":"([A-Za-z0-9+/]*)')  # see `envelope`
+#: Keys of a person's id, and of links to a person, which warehouses join by an underscore.
+_PERSON_IDS = ("person_id", *(f"{prefix}_person_id" for prefix in PREFIXES))
+_PERSON_LINKS = ("osdi:person", "osdi:people", "osdi_person", "osdi_people")
 _PAIRS = json.JSONDecoder(object_pairs_hook=tuple)  # every pair of an object, those with a repeated key too
 
 
@@ -218,7 +222,7 @@ class Person:
         return isinstance(node, list) and any(self.is_subject_of(entry, key) for entry in node)
 
     def _is_meant_by(self, name: str, value: object, within: str) -> bool:
-        if name == "person_id" or name.endswith(":person_id"):
+        if name in _PERSON_IDS or name.endswith(":person_id"):
             return str(value) in self._ids
         if not isinstance(value, str):
             return False
@@ -226,7 +230,7 @@ class Person:
             return any(form.strip() in self._emails for form in _forms(value))
         path = _path(value)
         in_people = any(before == "people" and id_ in self._ids for before, id_ in itertools.pairwise(path))
-        return name == "href" and (in_people or (within == "osdi:person" and path[-1] in self._ids))
+        return name == "href" and (in_people or (within in _PERSON_LINKS and path[-1] in self._ids))
 
     def is_named_in(self, text: str) -> bool:
         """Return whether text holds an id or an address.

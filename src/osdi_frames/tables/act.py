@@ -8,7 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from osdi_frames.tables import resource
-from osdi_frames.tables.people import CONTACT, CUSTOM_FIELDS, NAMES, PERSON_ID
+from osdi_frames.tables.people import (
+    CONTACT,
+    CUSTOM_FIELDS,
+    NAMES,
+    PERSON_HREFS,
+    PERSON_ID,
+    PERSON_IDS,
+)
 from osdi_frames.tables.resource import SELF, SPONSOR, block, column, placed
 from osdi_frames.tables.schema import (
     IDENTIFYING,
@@ -74,7 +81,7 @@ def act_type(
         "exclusions": (_TEST, resource.GONE, *exclusions),
         "parent": of,
     }
-    return resource.element_type(name, collection, ignored=("_links.osdi:people", *ignored), **(said | other))
+    return resource.element_type(name, collection, ignored=ignored, **(said | other))
 
 
 def _links_to(of: ElementType) -> tuple[str, ...]:
@@ -83,7 +90,7 @@ def _links_to(of: ElementType) -> tuple[str, ...]:
     return tuple(dict.fromkeys((f"{system}:{of.name}", f"osdi:{of.name}")))
 
 
-_MESSAGE, _PERSON = "../idempotency_key", "_links.osdi:person.href"
+_MESSAGE = "../idempotency_key"
 #: What identifies an element whose id is not there.
 _DELIVERED = (
     column("idempotency_key", "Same for all retries of a message.", _MESSAGE, privacy=pseudonym("message")),
@@ -125,7 +132,7 @@ def act_table(
             "links",
             # What somebody signs or attends is an opinion.
             column(parent_id, parent_meaning, *ids, privacy=SENSITIVE),
-            column("person_id", "Person who acted.", f"id({_PERSON})", "<p>:person_id", privacy=PERSON_ID),
+            column("person_id", "Person who acted.", *PERSON_IDS, privacy=PERSON_ID),
         ),
         *dates,
         *own,
@@ -137,7 +144,7 @@ def act_table(
         *block(
             "links",
             column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
-            column("person_url", "Address of the person in the API.", _PERSON, privacy=IDENTIFYING),
+            column("person_url", "Address of the person in the API.", *PERSON_HREFS, privacy=IDENTIFYING),
             column(f"{of.name}_url", f"Address of the {parent} in the API.", *hrefs, privacy=SENSITIVE),
         ),
         _FILLED,

@@ -16,7 +16,7 @@ DONATIONS = act_table(
     "One row per donation.",
     ("Fundraising page of the donation.", "it was donated"),
     column("amount", "Amount, of all recipients together.", kind="decimal", privacy=SENSITIVE),
-    column("currency", "Currency code, as the service writes it."),
+    column("currency", "Currency code (ISO 4217), in upper case.", "upper(currency)"),
     column("payment_method", "How it was paid.", "payment.method"),
     column("payment_reference", "Number of the payment.", "payment.reference_number", privacy=IDENTIFYING),
     column(

@@ -44,7 +44,6 @@ EVENT_ID, _IDENTIFIERS, *_ORIGIN = own("event")
 _INSTRUCTIONS = "<p>:event_instructions"
 _CAMPAIGN = "_links.<p>:event_campaign.href"
 _CAMPAIGN_ID = ("<p>:event_campaign_id", f"id({_CAMPAIGN})")
-_SPONSOR_URL = ("<p>:sponsor.browser_url", "<p>:sponsor.url")
 _ATTENDANCES = ("_links.osdi:attendances.href", "_links.osdi:attendance.href")
 _HELPER = ("_links.osdi:record_attendance_helper.href", "_links.record_attendance_helper.href")
 
@@ -63,7 +62,7 @@ EVENTS = Table(
         _derived("api_version", "v1 or v2, by the keys that differ (interface 9).", *_KEYS),
         *_ORIGIN,
         column("name", "Administrative title, shown only internally.", v1="", privacy=FREE_TEXT),
-        column("title", "Public title.", v1="summary"),
+        column("title", "Public title."),
         column("description", "Description; may contain HTML.", privacy=FREE_TEXT),
         column(
             "instructions",
@@ -71,7 +70,7 @@ EVENTS = Table(
             v1=_INSTRUCTIONS,
             privacy=FREE_TEXT,
         ),
-        column("browser_url", "Address of the event's page.", v1="url"),
+        column("browser_url", "Address of the event's page."),
         column("featured_image_url", "Address of the banner image.", v1=""),
         column("start_date", "Start: wall clock at the place; a Z is not UTC.", kind="local", v1="start"),
         column("end_date", "End: wall clock at the place; a Z is not UTC.", kind="local", v1=""),
@@ -87,8 +86,7 @@ EVENTS = Table(
         column("hidden", "Whether it is hidden in the user interface.", "<p>:hidden", kind="bool", v1=""),
         *block(
             "sponsor",
-            column("sponsor_title", "Sponsoring group.", "<p>:sponsor.title", v1="<p>:sponsor.summary"),
-            column("sponsor_url", "Address of the group's page.", *_SPONSOR_URL, v1=_SPONSOR_URL[1]),
+            *placed(resource.SPONSOR, "<p>:sponsor.", "Sponsoring"),
         ),
         *block(
             "links",

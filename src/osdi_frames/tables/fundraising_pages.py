@@ -21,7 +21,7 @@ FUNDRAISING_PAGES = Table(
         CALL_TO_ACTION,
         column("total_donations", "Donations that the service counts.", kind="int64"),
         column("total_amount", "Their amount, as the service counts it.", kind="decimal"),
-        column("currency", "Currency code, as the service writes it."),
+        column("currency", "Currency code (ISO 4217), in upper case.", "upper(currency)"),
         *block(
             "links",
             creator("fundraising page"),

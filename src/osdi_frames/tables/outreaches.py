@@ -27,7 +27,7 @@ OUTREACH_TABLES = (
         "targets[]",
         "target",
         POSITION,
-        column("title", "Office of the target."),
+        column("title", "Office of the target.", v1="title"),
         *block("act", *NAMES),
         # A target shows in which district a person lives.
         column("ocdid", "Division (Open Civic Data) of the target.", privacy=SENSITIVE),

@@ -20,6 +20,10 @@ from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, Table, pse
 PERSON_ID, EMAIL, PHONE = pseudonym("person"), pseudonym("email"), pseudonym("phone")
 PERSON_URL = column("self_url", "Address of the person in the API.", SELF, privacy=IDENTIFYING)
 
+#: Where a resource has the link to its person, and the id. The old link `osdi:people` can lead to all people, too.
+PERSON_HREFS = ("_links.osdi:person.href", "_links.osdi:people.href")
+PERSON_IDS = (f"id({PERSON_HREFS[0]})", f"person({PERSON_HREFS[1]})", "<p>:person_id")
+
 NAMES = block(
     "name",
     column("given_name", "Given name.", privacy=IDENTIFYING),

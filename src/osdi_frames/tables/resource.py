@@ -23,6 +23,25 @@ from osdi_frames.tables.schema import (
 
 SELF = "_links.self.href"
 
+#: What v1 calls some keys of any resource, and of a person or a sponsor inside one (interface 2.8 and 9).
+IN_V1 = {
+    "origin_system": "originating_system",
+    "created_date": "created_at",
+    "modified_date": "modified_at",
+    "title": "summary",
+    "browser_url": "url",
+}
+
+
+def _in_v1(path: str) -> str:
+    """Return a path as v1 writes it.
+
+    >>> _in_v1("<p>:sponsor.title")
+    '<p>:sponsor.summary'
+    """
+    before, dot, key = path.rpartition(".")
+    return f"{before}{dot}{IN_V1.get(key, key)}"
+
 
 def column(
     name: str,
@@ -33,12 +52,12 @@ def column(
     privacy: Privacy = PLAIN,
     absent: tuple[str, ...] = (),
 ) -> Column:
-    """Declare a column: it stands at the key of its name if no path is given, and in v1 in the same place.
+    """Declare a column: it stands at the key of its name if no path is given, and in v1 at the names of `IN_V1`.
 
     Another path in v1 is `v1`; without one there, that is empty.
     """
     v2 = paths or (name,)
-    in_v1 = v2 if v1 is None else (v1,) if v1 else ()
+    in_v1 = tuple(dict.fromkeys(map(_in_v1, v2))) if v1 is None else (v1,) if v1 else ()
     return Column(name, kind, v2, in_v1, meaning, privacy=privacy, absent=absent)
 
 
@@ -73,9 +92,9 @@ def own(whose: str, created: str = "it was created", *, privacy: Privacy = PLAIN
     return (
         column(name, meaning, "own(identifiers)", f"id({SELF})", privacy=privacy),
         column("identifiers", "All identifiers, as system:id.", kind="list<string>", privacy=privacy),
-        column("origin_system", f"Where the {whose} originated.", v1="originating_system"),
-        column("created_date", f"When {created}, UTC.", kind="utc", v1="created_at"),
-        column("modified_date", "When it was last changed, UTC.", kind="utc", v1="modified_at"),
+        column("origin_system", f"Where the {whose} originated."),
+        column("created_date", f"When {created}, UTC.", kind="utc"),
+        column("modified_date", "When it was last changed, UTC.", kind="utc"),
     )
 
 

@@ -9,6 +9,8 @@ A path says where a value stands, relative to its element (an event, or a signat
 ``email_addresses[primary].x``     the object whose ``primary`` is true, else the first object
 ``../idempotency_key``             a sibling of the element in its delivery (interface 2.7)
 ``id(_links.self.href)``           the last path segment of an address
+``person(_links.x.href)``           that of an address in the collection of people
+``upper(currency)``                the text in upper case
 ``own(identifiers)``               the first identifier of the service itself, without its prefix
 ``system(.)``, ``identifier(.)``   what stands before and after the first colon; ``.`` is the entry itself
 =================================  ====================================================================

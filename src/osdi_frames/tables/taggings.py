@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from osdi_frames.tables import resource
-from osdi_frames.tables.people import PERSON_ID
+from osdi_frames.tables.people import PERSON_HREFS, PERSON_ID, PERSON_IDS
 from osdi_frames.tables.resource import SELF, block, column, element_type, own
 from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Table, pseudonym
 from osdi_frames.tables.tags import TAG
@@ -15,7 +15,7 @@ TAGGING = element_type(
     exclusions=(resource.GONE,),
     parent=TAG,
 )
-_TAG, _PERSON = "_links.osdi:tag.href", "_links.osdi:person.href"
+_TAG = "_links.osdi:tag.href"
 _ID, _IDENTIFIERS, _, *_DATES = own("tagging", "the person was tagged", privacy=pseudonym("tagging"))
 TAGGINGS = Table(
     "taggings",
@@ -27,16 +27,14 @@ TAGGINGS = Table(
         *block(
             "links",
             column("tag_id", "Tag of the person.", f"id({_TAG})", "<p>:tag_id", privacy=SENSITIVE),
-            column(
-                "person_id", "Person who is tagged.", f"id({_PERSON})", "<p>:person_id", privacy=PERSON_ID
-            ),
+            column("person_id", "Person who is tagged.", *PERSON_IDS, privacy=PERSON_ID),
         ),
         *_DATES,
         column("item_type", "What is tagged: osdi:person."),
         *block(
             "links",
             column("self_url", "Address of the tagging in the API.", SELF, privacy=IDENTIFYING),
-            column("person_url", "Address of the person in the API.", _PERSON, privacy=IDENTIFYING),
+            column("person_url", "Address of the person in the API.", *PERSON_HREFS, privacy=IDENTIFYING),
             column("tag_url", "Address of the tag in the API.", _TAG, privacy=SENSITIVE),
         ),
         resource.GONE_SINCE,

@@ -1,0 +1,115 @@
+"""Keys in other spellings: the names of v1 for every type, the old link to people, prefixes joined by an underscore."""
+
+import json
+import re
+
+import pytest
+
+import osdi_frames as of
+from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables.resource import IN_V1
+
+SELF = {"self": {"href": "https://x.example/api/v1/{}/1"}}
+SPONSOR = {"title": "Parks", "browser_url": "https://parks.example"}
+RESOURCE = {
+    "identifiers": ["platform:1"],
+    "origin_system": "Elsewhere",
+    "created_date": "2026-05-01T10:00:00Z",
+    "modified_date": "2026-05-02T10:00:00Z",
+    "title": "March",
+    "browser_url": "https://x.example/march",
+    "platform:sponsor": SPONSOR,
+    "person": {"given_name": "Ann", "created_date": "2026-04-01T10:00:00Z"},
+}
+
+
+def in_v1(value):
+    if isinstance(value, dict):
+        return {IN_V1.get(key, key): in_v1(inner) for key, inner in value.items()}
+    return value
+
+
+@pytest.mark.parametrize("element", element_types(), ids=str)
+def test_every_element_type_is_read_by_the_names_of_v1(element):
+    name = main_table(element).name
+    pages = [
+        {"_embedded": {element.collections(["platform"])[0]: [one]}} for one in (RESOURCE, in_v1(RESOURCE))
+    ]
+    v2, v1 = (of.open(page).table(name).drop(columns="api_version", errors="ignore") for page in pages)
+    kept = [column for column in v2 if column != "targeting_label"]
+    assert v1[kept].equals(v2[kept])
+    assert v2["created_date"].notna().all()
+    if element.type_key:
+        delivered = [
+            [{element.type_key: one, "platform:sponsor": one["platform:sponsor"]}] for one in (RESOURCE,)
+        ]
+        delivered += [[{element.type_key: in_v1(RESOURCE), "platform:sponsor": in_v1(SPONSOR)}]]
+        v2, v1 = (of.open([one]).table(name) for one in delivered)
+        assert v1.equals(v2)
+        assert v2["sponsor_title"].tolist() == ["Parks"]
+
+
+@pytest.mark.parametrize("kind", ["attendance", "signature", "tagging"])
+def test_the_old_link_to_people_leads_to_the_person(kind):
+    hrefs = {
+        "https://x.example/api/v1/people/p1": "p1",
+        "https://x.example/api/v1/people/p1/?page=2": "p1",
+        "https://x.example/api/v1/people": None,
+        "https://x.example/api/v1/people/": None,
+    }
+    linked = [
+        {"identifiers": [f"platform:{at}"], "_links": {"osdi:people": {"href": href}}}
+        for at, href in enumerate(hrefs)
+    ]
+    both = {"osdi:people": {"href": "/people/p1"}, "osdi:person": {"href": "/people/p2"}}
+    linked.append({"identifiers": ["platform:9"], "_links": both})
+    found = of.read_table({"_embedded": {f"osdi:{kind}s": linked}}, f"{kind}s")
+    assert found["person_id"].fillna("").tolist() == ["p1", "p1", "", "", "p2"]
+    assert found["person_url"].iloc[-1] == "/people/p2"
+
+
+def underscored(text):
+    return re.sub(r'"(osdi|platform|action_network):(\w+)"\s*:', r'"\1_\2":', text)
+
+
+def test_prefixes_joined_by_an_underscore_are_read_as_prefixed_keys(tmp_path):
+    """As a warehouse writes what it has loaded: each key, of whatever form of document."""
+    page = {
+        "_embedded": {"osdi:attendances": [RESOURCE | {"_links": {"osdi:person": {"href": "/people/p1"}}}]}
+    }
+    event = {"identifiers": ["platform:7"], "title": "a", "total_accepted": 1, "platform:hidden": True}
+    delivery = [
+        {
+            "osdi:signature": {"_links": {"osdi:petition": {"href": "/petitions/9"}}},
+            "platform:sponsor": SPONSOR,
+        }
+    ]
+    for number, document in enumerate((page, event, delivery)):
+        (tmp_path / f"{number}.json").write_text(json.dumps(document))
+    colons, problems = of.open(tmp_path).tables(), of.check(tmp_path)
+    for path in tmp_path.iterdir():
+        path.write_text(underscored(path.read_text()))
+    joined = of.open(tmp_path)
+    for name, frame in joined.tables().items():
+        assert frame.equals(colons[name]), name
+    assert joined.events()["excluded"].tolist() == ["hidden"]
+    assert joined.check().equals(problems)
+
+
+def test_other_keys_with_underscores_are_as_they_came():
+    event = {
+        "title": 'a "platform_hidden": b',
+        "total_accepted": 1,
+        "platform_mood": 1,
+        "platform_hidden_x": True,
+    }
+    archive = of.open(json.loads(json.dumps(event)))
+    assert archive.events()["title"].tolist() == [event["title"]]
+    assert archive.check()["detail"].tolist() == ["event: platform_hidden_x", "event: platform_mood"]
+
+
+def test_codes_of_currencies_are_in_upper_case():
+    page = {
+        "_embedded": {"osdi:donations": [{"identifiers": ["platform:1"], "amount": "1", "currency": " usd"}]}
+    }
+    assert of.read_table(page, "donations")["currency"].tolist() == ["USD"]
