@@ -123,7 +123,7 @@ FIELDS = {
             "guestsCanInviteOthers",
             "instructions",
         ),
-        *("end_date", "location", "status", "visibility", "capacity", "reminders"),
+        *("end_date", "timezone_identifier", "location", "status", "visibility", "capacity", "reminders"),
         *("osdi:creator", "osdi:organizer", "<p>:event_instructions", "<p>:event_campaign_id"),
     ),
     "event_campaign": (*TITLED, *CAMPAIGN_KEYS, "tag_list"),
@@ -970,6 +970,7 @@ def events(element: Element, prefixes: list[str]) -> list[Row]:
         "total_accepted": accepted,
         "event_campaign_id": campaign,
         "status": text(value.get("status")),
+        "timezone": text(value.get("timezone_identifier")),
         "transparence": text(value.get("transparence")),
         "visibility": text(value.get("visibility")),
         "guests_can_invite_others": first(

@@ -395,3 +395,102 @@ def test_acts_without_coordinates_need_the_name_of_a_zone():
             utc_to_local(actions, timezone=name)
     with pytest.raises(MissingColumn, match=r"local_time, which osdi_frames\.utc_to_local\(frame\) adds"):
         of.weekday_hours(actions)
+
+
+# --------------------------------------------------------------------- zones that events name, and vague places
+
+NEW_YORK = dict(zip(("location_latitude", "location_longitude"), PLACES["America/New_York"], strict=True))
+IN_KANSAS = {
+    "location_latitude": 37.09024,
+    "location_longitude": -95.712891,
+    "location_accuracy": "Approximate",
+}
+NO_TOWN = dict.fromkeys(("location_locality", "location_region", "location_postal_code"))
+
+
+def at_seven(**fields) -> pd.DataFrame:
+    start = pd.to_datetime(["2026-07-01 19:00"]).astype("datetime64[us]")
+    return pd.DataFrame(
+        {"start_date": start, "end_date": pd.NaT} | {name: [value] for name, value in fields.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "zone"),
+    [
+        ({"timezone": "America/Denver"} | NEW_YORK, "America/Denver"),
+        ({"timezone": " America/Denver "} | IN_KANSAS | NO_TOWN, "America/Denver"),
+        ({"timezone": "Eastern Time (US & Canada)"} | NEW_YORK, "America/New_York"),
+        ({"timezone": None} | NEW_YORK, "America/New_York"),
+        (IN_KANSAS | NO_TOWN | {"location_region": "KS"}, "America/Chicago"),
+        (IN_KANSAS | NO_TOWN | {"location_postal_code": "67301"}, "America/Chicago"),
+        (NEW_YORK | NO_TOWN | {"location_accuracy": "Rooftop"}, "America/New_York"),
+        (IN_KANSAS, "America/Chicago"),
+    ],
+    ids=[
+        "named",
+        "named and vague",
+        "no zone's name",
+        "missing name",
+        "region",
+        "postal code",
+        "rooftop",
+        "unknown",
+    ],
+)
+def test_the_zone_that_an_event_names_is_used_before_that_of_its_place(fields, zone):
+    row = local_to_utc(at_seven(**fields)).loc[0]
+    assert row.timezone == zone
+    assert row.start_utc == pd.Timestamp("2026-07-01 19:00", tz=zone)
+    assert pd.isna(row.start_ambiguity)
+
+
+def test_the_middle_of_a_country_is_no_place_with_a_zone():
+    vague = at_seven(**IN_KANSAS, **NO_TOWN | {"location_region": " "})
+    row = local_to_utc(vague).loc[0]
+    assert row[["timezone", "start_utc", "end_utc", "end_ambiguity"]].isna().all()
+    assert row.start_ambiguity == "place"
+    settled = local_to_utc(vague, timezone="America/Denver").loc[0]
+    assert settled.start_utc == pd.Timestamp("2026-07-02 01:00", tz="UTC")
+    assert pd.isna(settled.start_ambiguity)
+    signed = vague.assign(created_date=pd.Timestamp("2026-07-01", tz="UTC"))
+    assert utc_to_local(signed).loc[0, ["timezone", "local_ambiguity"]].fillna("").tolist() == ["", "place"]
+    assert utc_to_local(signed, timezone="UTC").loc[0, "local_time"] == pd.Timestamp("2026-07-01")
+    with pytest.raises(UnknownValue, match="is no time zone"):
+        local_to_utc(vague, timezone="Denver")
+
+
+def test_an_event_that_names_its_zone_has_it_in_the_column_timezone():
+    event = {"title": "Vigil", "start_date": "2026-10-05T19:00:00Z", "timezone_identifier": "America/Denver"}
+    events = of.read_events(event)
+    assert list(events.columns).index("timezone") == list(events.columns).index("end_date") + 1
+    assert local_to_utc(events)["start_utc"].tolist() == [pd.Timestamp("2026-10-06 01:00", tz="UTC")]
+    assert of.check(event).empty
+
+
+# -------------------------------------------------------------------------- times of callers without a zone
+
+
+@pytest.mark.parametrize(
+    ("times", "is_noted"),
+    [
+        (["2026-05-01 10:00", "2026-05-02"], True),
+        (pd.to_datetime(["2026-05-01", None]), True),
+        (["2026-05-01T10:00:00Z", None], False),
+        (["2026-05-01T10:00:00-05:00", "2026-05-01 10:00+00"], False),
+        (pd.to_datetime(["2026-05-01", None], utc=True), False),
+        ([None, None], False),
+    ],
+    ids=["texts", "times", "texts of UTC", "texts with offsets", "UTC", "none"],
+)
+def test_reports_say_that_times_without_a_zone_count_as_utc(times, is_noted):
+    note = "without a time zone, so counted as UTC: "
+    signed = pd.DataFrame({"source": "a", "person_id": "p", "created_date": times, "excluded": None})
+    acts = signed.assign(date=signed["created_date"], action="signed", subject_id="s", number=1)
+    made = [of.signatures_by_source(signed), of.signatures_over_time(signed), of.engagement(acts)]
+    assert [f"{note}created_date" in each.attrs["note"] for each in made[:2]] == [is_noted] * 2
+    assert (f"{note}date" in made[2].attrs["note"]) == is_noted
+    if signed["created_date"].notna().any():
+        assert (
+            f"{note}created_date" in of.compare(signed.drop(columns="person_id")).attrs["note"]
+        ) == is_noted

@@ -178,13 +178,13 @@ class Archive(Reader):
         (interface 2.1). The columns:
 
         event_id, identifiers, api_version, origin_system, created_date, modified_date, name, title,
-        description, instructions, browser_url, featured_image_url, start_date, end_date, location_venue,
-        location_address, location_locality, location_region, location_postal_code, location_country,
-        location_latitude, location_longitude, location_accuracy, location_language, total_accepted,
-        event_campaign_id, status, transparence, visibility, guests_can_invite_others, capacity, hidden,
-        sponsor_title, sponsor_url, creator_id, organizer_id, self_url, attendances_url,
-        record_attendance_url, event_campaign_url, embed_url, targeting_label, gone_since, excluded,
-        fetched_at, source_file, source_line.
+        description, instructions, browser_url, featured_image_url, start_date, end_date, timezone,
+        location_venue, location_address, location_locality, location_region, location_postal_code,
+        location_country, location_latitude, location_longitude, location_accuracy, location_language,
+        total_accepted, event_campaign_id, status, transparence, visibility, guests_can_invite_others,
+        capacity, hidden, sponsor_title, sponsor_url, creator_id, organizer_id, self_url,
+        attendances_url, record_attendance_url, event_campaign_url, embed_url, targeting_label,
+        gone_since, excluded, fetched_at, source_file, source_line.
 
         Examples
         --------

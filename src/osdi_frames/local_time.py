@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -14,14 +15,20 @@ from osdi_frames.frames import as_frame
 from osdi_frames.quoting import quoted
 from osdi_frames.reports.measures import LOCAL, UTC, Convert, local, take, utc
 
+#: What marks a time whose place is only known to be in a country.
+VAGUE: Final = "place"
+#: The places within a country that events and people name.
+_SMALLER: Final = ("location_locality", "location_region", "location_postal_code")
 #: The times that are a datetime in every zone. A placeholder such as 9999-12-31 may be one in none.
 _FIRST, _LAST = pd.Timestamp("0001-01-02"), pd.Timestamp("9999-12-30")
 
 
-def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
+def local_to_utc(events: pd.DataFrame, *, timezone: str | None = None) -> pd.DataFrame:
     """Add the start and end of events in UTC.
 
-    The time zone is that at their coordinates.
+    The time zone is the one that an event names in its column `timezone`, else that at its coordinates. Approximate
+    coordinates without a locality, region or postal code are those of the middle of a country, as of an event that is
+    only online: they have no zone.
 
     `start_date` and `end_date` are the wall clock at the place (interface 2.1). A wall clock that is put
     forward skips times, and one that is put back shows times twice: such a time is no single moment, so
@@ -31,19 +38,22 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
     ----------
     events
         one row per event, with start_date, end_date, location_latitude and location_longitude (degrees,
-        WGS 84; interface 2.2)
+        WGS 84; interface 2.2); where it has them, timezone, location_accuracy, location_locality, location_region
+        and location_postal_code are read, too
+    timezone
+        the IANA name of the zone of events without one
 
     Returns
     -------
     DataFrame
         a copy, with the same rows and index, and these columns at its end:
 
-        - timezone: IANA name; missing where there are no coordinates, or impossible ones. At sea, so also
-          at 0, 0, it is nautical: Etc/GMT+5 is five hours *behind* UTC
+        - timezone: IANA name; missing where neither the event names one, nor its place has one, and `timezone` is
+          not given. At sea, so also at 0, 0, it is nautical: Etc/GMT+5 is five hours *behind* UTC
         - start_utc, end_utc: ``datetime64[us, UTC]``; missing without a zone or a time, where marked, and
           for the first and last day of the calendar (9999-12-31)
         - start_ambiguity, end_ambiguity: ``gap`` where the clock skips the time, ``fold`` where it shows it twice,
-          else missing
+          ``place`` where the coordinates are only those of a country and nothing else says the zone, else missing
 
     Raises
     ------
@@ -53,6 +63,8 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
         the frame lacks one of the four columns
     InvalidColumn
         one of them has a value that is neither a time nor a number
+    UnknownValue
+        there is no such time zone
 
     Notes
     -----
@@ -74,9 +86,11 @@ def local_to_utc(events: pd.DataFrame) -> pd.DataFrame:
     """
     events = as_frame(events, caller="local_to_utc")
     needed = take(events, _NEEDS, report="local_to_utc")
-    zones = _zones(needed["location_latitude"], needed["location_longitude"])
+    zones, is_vague = _zones_of(events, needed, timezone)
     start_utc, start_ambiguity = _moments(needed["start_date"], zones)
     end_utc, end_ambiguity = _moments(needed["end_date"], zones)
+    start_ambiguity = start_ambiguity.mask(is_vague & needed["start_date"].notna(), VAGUE)
+    end_ambiguity = end_ambiguity.mask(is_vague & needed["end_date"].notna(), VAGUE)
     # Arrays, not Series: the frame may have any index.
     return events.assign(
         timezone=zones.array,
@@ -91,7 +105,7 @@ def utc_to_local(frame: pd.DataFrame, *, timezone: str | None = None) -> pd.Data
     """Add the wall clock at each row's place.
 
     The time in UTC is `date` (acts), or else `created_date` (signatures, attendances); the time zone is that at the
-    coordinates. Each moment has one wall clock, so nothing is a gap, as with `local_to_utc`; a wall clock that is put
+    coordinates, as of `local_to_utc`. Each moment has one wall clock, so nothing is a gap; a wall clock that is put
     back shows some times twice, and these are marked.
 
     Parameters
@@ -110,7 +124,8 @@ def utc_to_local(frame: pd.DataFrame, *, timezone: str | None = None) -> pd.Data
         - timezone: IANA name; missing where there are no coordinates, or impossible ones, and no zone was given
         - local_time: ``datetime64[us]``, the wall clock; missing without a zone or a time, and for the first and last
           day of the calendar
-        - local_ambiguity: ``fold`` where the clock shows the time twice, else missing
+        - local_ambiguity: ``fold`` where the clock shows the time twice, ``place`` where the coordinates are only those
+          of a country, else missing
 
     Raises
     ------
@@ -139,12 +154,9 @@ def utc_to_local(frame: pd.DataFrame, *, timezone: str | None = None) -> pd.Data
     column = "date" if "date" in frame.columns else "created_date"
     is_placed = timezone is None or {*_COORDINATES} <= {*frame.columns}
     needed = take(frame, {column: utc, **(_COORDINATES if is_placed else {})}, report="utc_to_local")
-    zones = pd.Series(None, index=needed.index, dtype="str")
-    if is_placed:
-        zones = _zones(*(needed[name] for name in _COORDINATES))
-    if timezone is not None:
-        zones = zones.fillna(_known(timezone))
+    zones, is_vague = _zones_of(frame, needed, timezone)
     clock, ambiguity = _wall_clocks(needed[column], zones)
+    ambiguity = ambiguity.mask(is_vague & needed[column].notna(), VAGUE)
     return frame.assign(timezone=zones.array, local_time=clock.array, local_ambiguity=ambiguity.array)
 
 
@@ -162,6 +174,41 @@ def _known(timezone: str) -> str:
         return ZoneInfo(timezone).key
     except (TypeError, ValueError, OSError, ZoneInfoNotFoundError):
         raise UnknownValue(f"{quoted(timezone)} is no time zone, as 'America/New_York' is") from None
+
+
+def _zones_of(frame: pd.DataFrame, needed: pd.DataFrame, timezone: str | None) -> tuple[pd.Series, pd.Series]:
+    """Return the zone of each row, and where it is missing because its coordinates are those of a country."""
+    zones, is_vague = pd.Series(None, index=needed.index, dtype="str"), pd.Series(False, index=needed.index)
+    if "timezone" in frame.columns:
+        zones = _named(frame["timezone"].reset_index(drop=True))
+    if {*_COORDINATES} <= {*needed.columns}:
+        is_vague = _of_a_country(frame)
+        placed = needed.loc[zones.isna() & ~is_vague, [*_COORDINATES]]
+        zones = zones.fillna(_zones(*(placed[name] for name in _COORDINATES)))
+    if timezone is not None:
+        zones = zones.fillna(_known(timezone))
+    return zones, is_vague & zones.isna()
+
+
+def _named(names: pd.Series) -> pd.Series:
+    """Return the names of time zones; others are missing."""
+    texts = names.astype("str").str.strip()
+    known = {}
+    for name in texts.dropna().unique():
+        with contextlib.suppress(UnknownValue):
+            known[name] = _known(name)
+    return texts.map(known).astype("str")
+
+
+def _of_a_country(frame: pd.DataFrame) -> pd.Series:
+    """Return which coordinates are approximate, and no smaller place than a country is known."""
+    found = frame.reset_index(drop=True)
+    smaller = [found[name] for name in _SMALLER if name in found.columns]
+    if "location_accuracy" not in found.columns or not smaller:
+        return pd.Series(False, index=found.index)
+    is_known = [names.astype("str").str.strip().fillna("") != "" for names in smaller]
+    approximate = found["location_accuracy"].astype("str").str.casefold() == "approximate"
+    return pd.Series(approximate.to_numpy(bool) & ~np.logical_or.reduce(is_known), found.index)
 
 
 def _zones(latitude: pd.Series, longitude: pd.Series) -> pd.Series:

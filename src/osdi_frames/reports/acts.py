@@ -15,7 +15,7 @@ from osdi_frames.reports import exclusion
 from osdi_frames.reports.declared import NO_SOURCE
 from osdi_frames.reports.groups import By, Groups, Spelling, checked_spelling, contexts, group, named_keys
 from osdi_frames.reports.known import RECEIPTS, Known, latest_time
-from osdi_frames.reports.measures import Convert, identity, take, text, utc, whole
+from osdi_frames.reports.measures import Convert, identity, take, text, utc, whole, zone_note
 from osdi_frames.tables.actions import ACTS
 
 #: What people do, as the column `action` names it: those who host last.
@@ -74,7 +74,8 @@ class Acts:
         )
         people = rows["person_id"]
         started = people[rows["number"] == 1] if "number" in needs else people.head(0)
-        kept, note = exclusion.counted_rows(frame.filter([exclusion.COLUMN]), include, exclusion.ACT)
+        kept, left_out = exclusion.counted_rows(frame.filter([exclusion.COLUMN]), include, exclusion.ACT)
+        note = "\n".join(filter(None, [left_out, zone_note(frame, _NEEDS)]))
         latest = latest_time([frame], now, report=report)
         order = rows["date"].loc[kept.index].sort_values(kind="stable").index
         rows, frame = (some.loc[order].reset_index(drop=True) for some in (rows, frame.filter([*grouping])))

@@ -19,7 +19,7 @@ from osdi_frames.reports.acts import ACTIONS, Acts, noted
 from osdi_frames.reports.declared import NO_SOURCE
 from osdi_frames.reports.groups import By, Spelling, checked_spelling, contexts, group, named_keys
 from osdi_frames.reports.known import RECEIPTS, Known, latest_time, moment, parsed
-from osdi_frames.reports.measures import Convert, local, show_key, take, text, utc, whole
+from osdi_frames.reports.measures import Convert, local, show_key, take, text, utc, whole, zone_note
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,8 @@ def compare(
     made = made.iloc[(-made["change"].abs()).argsort(kind="stable")]
     left_out = f"without {came.sum():,} attended: their RSVPs have the source" if came.any() else ""
     caveats = [*periods.set_aside, *filter(None, [left_out]), *groups.notes]
-    return periods.noted(noted(made, [note, *periods.said, *periods.newer], caveats))
+    notes = [note, zone_note(frame, needs), *periods.said, *periods.newer]
+    return periods.noted(noted(made, notes, caveats))
 
 
 def _came(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:

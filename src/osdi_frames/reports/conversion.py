@@ -33,8 +33,8 @@ def funnel(
 
     Each person starts at their first act of the first step. A later step is reached by an act at or after that of the
     step before, no later than `within` after the start; it may lie between others. A person is counted once a step.
-    Acts without a date, or whose person is not known, reach no step. Nor do those with a doubtful date, as `compare` has
-    it: they are set aside, and `note` names them.
+    Acts without a date, or whose person is not known, reach no step. Nor do those with a doubtful date, as `compare`
+    has it: they are set aside, and `note` names them.
 
     The interval is Wilson's, with z = 1.96, of the share p of the n people of the first step:
     ``(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)``.

@@ -26,7 +26,7 @@ from osdi_frames.reports.groups import (
     group_periods,
     named_keys,
 )
-from osdi_frames.reports.measures import Convert, Grouped, refuse_lacking, take, utc
+from osdi_frames.reports.measures import Convert, Grouped, refuse_lacking, take, utc, zone_note
 from osdi_frames.reports.titles import Titled, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import NONE
@@ -88,7 +88,7 @@ def make(
     groups = _groups(report, frame, rows, counting)
     made = _made(report, rows, groups, counting)
     made = made if titles is None else _titled(made, titles, titled, name=report.name)
-    made.attrs["note"] = "\n".join(filter(None, [note, unknown, *groups.notes]))
+    made.attrs["note"] = "\n".join(filter(None, [note, unknown, zone_note(frame, needs), *groups.notes]))
     made.attrs["caveat"] = "\n".join(groups.notes)
     return made
 

@@ -72,6 +72,23 @@ def take(
     return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
 
 
+def zone_note(frame: pd.DataFrame, needs: Mapping[str, Convert]) -> str:
+    """Return a note on the columns whose times count as UTC, though some have no zone."""
+    named = [
+        name
+        for name, convert in needs.items()
+        if convert is utc and name in frame and _lacks_zone(frame[name])
+    ]
+    return f"without a time zone, so counted as UTC: {', '.join(named)}" if named else ""
+
+
+def _lacks_zone(column: pd.Series) -> bool:
+    if is_datetime64_any_dtype(column.dtype):
+        return column.dt.tz is None and bool(column.notna().any())
+    times = column.dropna().astype("str")
+    return not times.str.contains(r"\d:\d\d.*(?:Z|[+-]\d\d(?::?\d\d)?)$").all()
+
+
 def refuse_lacking(frame: pd.DataFrame, columns: Iterable[str], *, name: str, report: str) -> None:
     """Raise MissingColumn if a report's other frame lacks some."""
     if missing := [column for column in columns if column not in frame.columns]:

@@ -74,6 +74,7 @@ EVENTS = Table(
         column("featured_image_url", "Address of the banner image.", v1=""),
         column("start_date", "Start: wall clock at the place; a Z is not UTC.", kind="local", v1="start"),
         column("end_date", "End: wall clock at the place; a Z is not UTC.", kind="local", v1=""),
+        column("timezone", "Zone of start and end, as its IANA name.", "timezone_identifier"),
         column("location_venue", "Name of the venue.", "location.venue", privacy=FREE_TEXT),
         *placed((*resource.LOCATION, resource.LANGUAGE), "location.", "the event"),
         column("total_accepted", "RSVPs: the number of attendances.", kind="int64"),
