@@ -46,7 +46,7 @@ ONLY = {
     "jinja2": {"page"},
     "pycountry": {"reports"},
     "matplotlib": {"plots", "page", "shown_report"},
-    "pyarrow.parquet": {"output", "store"},
+    "pyarrow.parquet": {"sources", "output", "store"},
     "tqdm": {"progress"},
     "tzfpy": {"local_time"},
     "xlsxwriter": {"output"},

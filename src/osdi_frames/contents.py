@@ -13,8 +13,8 @@ from osdi_frames.errors import counted, printable
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.reader import Reader
 from osdi_frames.reports import exclusion
-from osdi_frames.sources.files import files
 from osdi_frames.sources.manifest import Manifest, manifests
+from osdi_frames.sources.payload_tables import listed_files
 from osdi_frames.sources.source import FilePartition, Part
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.resource import GONE_SINCE
@@ -55,7 +55,7 @@ class Files:
         """List the files of a source."""
         if isinstance(reader.source, FilePartition):
             return cls(reader.source.parts)
-        return cls([Part(file) for file in files(reader.paths, lambda _: None)])
+        return cls([Part(file) for file in listed_files(reader.paths, lambda _: None)])
 
     @property
     def bytes(self) -> int:

@@ -63,6 +63,7 @@ class ProblemKind(StrEnum):
     DUPLICATE_KEY = "duplicate key, the first is read"
     UNDECLARED = "undeclared key"  # of no table: perhaps a new field of the service
     NOT_READ = "key not read"  # it is known, and no column reads it
+    UNWRAPPED = "unwrapped"  # read from inside of other JSON, a text or a log line; not what the service sent
     OTHER_TYPE = "other type"  # of an element or a collection, which no table declares
 
 
@@ -75,6 +76,14 @@ _NAMED_TYPE = (
 
 _PASSED_OVER: Final = (
     'open it with on_error="skip" (--on-error skip) to pass over it; osdi_frames.check lists all'
+)
+#: What to do about what holds nothing that the service sent: to pass over it could lose what it should have held.
+_NOTHING_INSIDE: Final = (
+    "nothing that the service sends is in it, as JSON, text, base64, form or log line: hand over what holds it "
+    '(of a frame: open(frame["payload"])), or take this out of the source; osdi_frames.check lists all'
+)
+_REMEDIES: Final = dict.fromkeys(
+    (ProblemKind.NO_DOCUMENT, ProblemKind.NO_TYPE, ProblemKind.QUARANTINE), _NOTHING_INSIDE
 )
 FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
 _PLAUSIBLE: Final = range(2000, 2100)
@@ -197,7 +206,7 @@ class Policy:
         if problem.severity != "error":
             return
         if self.on_error == "raise":
-            raise BadDocument(f"{problem}; {_PASSED_OVER}")
+            raise BadDocument(f"{problem}; {_REMEDIES.get(problem.problem, _PASSED_OVER)}")
         self.skipped += count
         # How far ahead of documents a file is opened depends on the groups that they are read in.
         self.first = min(self.first or problem, problem, key=lambda found: found.place.order)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
 import pandas as pd
 import pyarrow as pa
@@ -25,7 +25,7 @@ from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
 from osdi_frames.sources.manifest import proving_pulls
 from osdi_frames.sources.partitions import SIZE, Map, cut, together
-from osdi_frames.sources.source import FilePartition, Source, parts_of
+from osdi_frames.sources.source import FilePartition, Source, at_hand, parts_of
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.tables import TABLES, known_prefixes
 from osdi_frames.tables.actions import ACTIONS
@@ -64,8 +64,9 @@ class Reader:
 
         An archive is read more than once, an iterator cannot be.
         """
-        if isinstance(self.source, Iterator) and not hasattr(self.source, "read"):
-            object.__setattr__(self, "source", list(self.source))
+        is_iterator = isinstance(self.source, Iterator) and not hasattr(self.source, "read")
+        source = at_hand(list(cast("Iterator[Any]", self.source)) if is_iterator else self.source)
+        object.__setattr__(self, "source", source)
         Policy(self.on_error)
         Filtering(self.filters)
         known_prefixes(self.prefix)

@@ -252,6 +252,9 @@ DELIVERIES = (
     (r'^\{(?:"\w+": ?(?:"[^"\\]*"|\d+), ?)*"(?:received|fetched)_at": ?"[^"\\]*", ?"body": ?\[', True),
 )
 
+#: How an envelope without elements ends.
+EMPTY_BODY = r"\[\s*\]\s*\}\s*$"
+
 #: A pattern of documents in which a key may have no value.
 NULL = r":\s*null"
 

@@ -13,19 +13,24 @@ from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
 from osdi_frames.problems import Finding, ProblemKind
-from osdi_frames.quoting import field_name, shown
+from osdi_frames.quoting import HIDDEN, field_name, shown
+from osdi_frames.sources.wrapped import unwrapped
+from osdi_frames.sources.wrapper_times import time_of
 from osdi_frames.tables import element_types, types_by_key
 from osdi_frames.tables.document_forms import (
     BODY,
     COUNTS,
     PAGE_KEYS,
+    QUARANTINE_REASONS,
     RESOURCE_KEYS,
     TIMESTAMPS,
     URL,
     Form,
-    field_suffixes,
     fits,
     form_of,
+    is_quarantined,
+    is_type_key,
+    is_wrapper,
     other_collection,
 )
 from osdi_frames.tables.schema import PREFIXES, ElementType
@@ -100,19 +105,6 @@ def elements(
             waiting.append(part)
 
 
-def is_wrapper(keys: Iterable[str]) -> bool:
-    """Whether keys are those of a delivery's element.
-
-    They are not those of a resource or a document.
-    """
-    return any(map(is_type_key, keys)) and not {*RESOURCE_KEYS, *PAGE_KEYS, BODY}.intersection(keys)
-
-
-def is_type_key(key: str) -> bool:
-    """Whether a key names an element type."""
-    return ":" in key and not key.endswith(field_suffixes())
-
-
 def foreign_identifier(resource: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
     """Return a resource's identifier under an unknown prefix.
 
@@ -158,7 +150,10 @@ class _Walk:
         elif form.enveloped:
             yield from undeclared(body, ENVELOPE, self.prefixes)
             inside = replace(self, timestamps={name: body.get(name) for name in TIMESTAMPS})
-            yield inside._document(body[BODY], _joined(key, BODY), form, None)
+            if is_quarantined(body):
+                yield inside._quarantined(body, key)
+            else:
+                yield inside._document(body[BODY], _joined(key, BODY), form, None)
         else:
             yield self._document(body, key, form, position)
 
@@ -173,15 +168,40 @@ class _Walk:
             yield from self._delivered(body, key, 0)  # an element without its array
         elif form.kind == "empty":
             yield from self._empty(body, key)
-        elif _has(body, BODY) and isinstance(body[BODY], dict | list):
+        elif _has(body, BODY) and isinstance(body[BODY], dict | list) and not time_of(body):
             yield Finding(ProblemKind.NO_TIME, _joined(key, BODY), severity="warning")
             yield from undeclared(body, ENVELOPE, self.prefixes)
             yield self.document(body[BODY], _joined(key, BODY))
         elif _has(body, *RESOURCE_KEYS):
-            yield self._of_no_type(body, key)
+            row = {name: value for name, value in body.items() if not isinstance(value, dict | list)}
+            yield self._inside(row, key, self._of_no_type(body, key))
         else:
             of_entry = ProblemKind.NO_TYPE if isinstance(body, dict) else ProblemKind.NO_OBJECT
-            yield Finding(ProblemKind.NO_DOCUMENT if position is None else of_entry, key, shown(body))
+            kind = ProblemKind.NO_DOCUMENT if position is None else of_entry
+            yield self._inside(body, key, iter([Finding(kind, key, shown(body))]))
+
+    def _inside(self, body: Any, key: str, otherwise: _Met) -> _Met:
+        """Walk through the documents inside of what is not one; `otherwise` where there is none."""
+        is_found = False
+        for part in unwrapped(body, self.prefixes, key):
+            if isinstance(part, Finding):
+                yield part
+                is_found = is_found or part.severity == "error"
+                continue
+            is_found = True
+            where = POSITION.sub("[]", part.key).lstrip(".")
+            yield Finding(ProblemKind.UNWRAPPED, f"{part.written_as}: {where}", severity="info")
+            is_fetched = form_of(part.document, self.prefixes).kind in ("page", "single", "nested")
+            time = {"fetched_at" if is_fetched else "received_at": part.time}
+            yield replace(self, timestamps=self.timestamps or time).document(part.document, part.key)
+        if not is_found:
+            yield otherwise
+
+    def _quarantined(self, body: dict[str, Any], key: str) -> _Met:
+        """Walk through a body that a receiver took for no delivery (`osdi_frames.receiver`)."""
+        reason = body["reason"] if body["reason"] in QUARANTINE_REASONS else HIDDEN
+        at = _joined(key, "received")
+        yield self._inside(body["received"], at, iter([Finding(ProblemKind.QUARANTINE, at, reason)]))
 
     def _is_element(self, body: Any, position: int | None) -> bool:
         """Whether an object is the entry of a delivery.
@@ -259,15 +279,16 @@ class _Walk:
         if not isinstance(embedded, dict | None):
             yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), shown(embedded))
             return
-        yield from _around_page(body, self.prefixes)
-        if not embedded:
-            others = [value for name, value in body.items() if name not in PAGE_KEYS]
-            holds_more = any(isinstance(value, dict | list) and value for value in others)
-            is_page = _has(body, *COUNTS, "_embedded") and not holds_more
-            if is_page:
-                yield Finding(ProblemKind.NO_ELEMENTS, key, severity="info")
-            else:
-                yield Finding(ProblemKind.NO_ELEMENTS, key, shown(body), "warning")
+        around = _around_page(body, self.prefixes)
+        others = {name: value for name, value in body.items() if name not in PAGE_KEYS}
+        holds_more = any(isinstance(value, dict | list) and value for value in others.values())
+        if embedded:
+            yield from around
+        elif _has(body, *COUNTS, "_embedded") and not holds_more:
+            yield from (*around, Finding(ProblemKind.NO_ELEMENTS, key, severity="info"))
+        else:
+            empty = Finding(ProblemKind.NO_ELEMENTS, key, shown(body), "warning")
+            yield self._inside(others, key, iter([*around, empty]))
 
     def _delivered(self, entry: dict[str, Any], key: str, position: int) -> _Met:
         declared = types_by_key(self.prefixes)

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from osdi_frames.parsing import database
 from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, only, rows, valid
 from osdi_frames.parsing.database import Engine, engine, refused
-from osdi_frames.parsing.documents import Element, elements, is_wrapper
+from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.mend import has_shape, mend
 from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
 from osdi_frames.parsing.undeclared import count_keys
@@ -29,10 +29,11 @@ from osdi_frames.parsing.underscored import with_colons
 from osdi_frames.problems import Finding, Place, ProblemKind
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.tables import element_types
-from osdi_frames.tables.document_forms import Form, form_by_types, probes
+from osdi_frames.tables.document_forms import Form, form_by_types, is_wrapper, probes
 
 _EVERY = (1 << POSITIONS) - 1  # the position of all elements of a document
 _GROUP = 16 << 20  # bytes of documents that are read together
+_END = 16  # bytes in which an empty body ends
 _FEW = 16  # chunks that are not worth a copy
 
 
@@ -268,6 +269,7 @@ class _Group:
                 self.unparsable.update(self._nesting(form, chosen))
             if form.kind == "delivery":
                 self.unparsable.update(self._spelled_otherwise(form, chosen))
+                self.unparsable.update(_quarantined(chosen) if form.enveloped else ())
                 occurring = [found for found in (_occurring(one, chosen) for one in held) if found.types]
                 # The keys of an envelope without elements are listed, too.
                 held = occurring or (held if self.plan.inspects else [])
@@ -421,6 +423,14 @@ class _Group:
         else:
             self.alike[same] = Occurrences(place, finding, count=finding.count, number=number)
             self.result.findings.append(self.alike[same])
+
+
+def _quarantined(deliveries: pa.Table) -> list[int]:
+    """Return the deliveries that a receiver may have put into quarantine: they have a reason, and no elements."""
+    ends = pc.binary_slice(deliveries["document"].cast(pa.binary()), -_END)
+    empty = deliveries.filter(pc.match_substring_regex(ends, database.EMPTY_BODY))
+    numbers: list[int] = empty["number"].filter(pc.match_substring(empty["document"], '"reason"')).to_pylist()
+    return numbers
 
 
 def _with_unusual_numbers(documents: pa.Table) -> pa.Table:

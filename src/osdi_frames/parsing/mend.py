@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from osdi_frames.parsing.documents import Element, foreign_identifier, is_type_key
+from osdi_frames.parsing.documents import Element, foreign_identifier
 from osdi_frames.parsing.plan import Plan, Shape
 from osdi_frames.problems import Finding, ProblemKind
 from osdi_frames.quoting import field_name, shown
-from osdi_frames.tables.document_forms import BODY, Form
+from osdi_frames.tables.document_forms import BODY, Form, is_type_key
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")

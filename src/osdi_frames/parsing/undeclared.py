@@ -21,15 +21,13 @@ from osdi_frames.parsing.documents import (
     LINKS,
     PAGE,
     Surroundings,
-    is_type_key,
-    is_wrapper,
     undeclared,
 )
 from osdi_frames.parsing.plan import Plan, Shape, element_steps, entry_shape
 from osdi_frames.problems import Finding, ProblemKind
 from osdi_frames.quoting import field_name
 from osdi_frames.tables import element_types
-from osdi_frames.tables.document_forms import BODY, Form
+from osdi_frames.tables.document_forms import BODY, Form, is_type_key, is_wrapper
 from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
 
 _BETWEEN = b"\xff"  # keys: no text has it

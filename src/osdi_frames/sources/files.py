@@ -93,13 +93,11 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
     SourceNotFound
         Nothing is at a path, or no file matches a pattern.
     InvalidSource
-        There are tables at a path, such as those of an export, or it is an address of a service.
+        There are only tables in a folder, such as those of an export, or it is an address of a service.
     """
     listing, paths = _Listing(handle, [] if quarantines is None else quarantines), list(paths)
     found = {file for path in paths for file in listing.behind(path)}
-    tables = [str(file) for file in found if str(file).lower().endswith(TABLES)]
-    if not found:
-        tables = [table for path in paths for table in _tables_in(path)]
+    tables = [] if found else [table for path in paths for table in _tables_in(path)]
     if tables:
         path, kind = file_name(min(tables)), suffix(min(tables))[1:].replace("xlsx", "excel")
         raise InvalidSource(

@@ -20,6 +20,7 @@ from osdi_frames.quoting import field_name, number_form
 from osdi_frames.sources.decoder import Decoder
 from osdi_frames.sources.files import is_lines
 from osdi_frames.sources.limits import Limits
+from osdi_frames.sources.log_lines import is_log, logged, next_line
 from osdi_frames.sources.streams import Reader
 
 _BOM = b"\xef\xbb\xbf"
@@ -35,6 +36,9 @@ _LINE_END = re.compile(rb"\n()")
 _GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
+_REST = re.compile(
+    r"[ \t]*[^\s{\[\]},]"
+)  # text on the line of what could be JSON, which is the prefix of a log then
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{\]}]', re.DOTALL)  # and strings, in which they are none
 _DEEPEST = 200  # levels that are read of a document in which Python's recursion ends: that is below 1,000
@@ -62,6 +66,8 @@ def candidates(
     """
     file = _File(name, reader, limits, handle, line, _border(name))
     file.fill(_FIRST)
+    if is_log(file.buffer[:_FIRST]):
+        file.border = _LINE_END
     if line == 1:
         file.buffer = file.buffer.removeprefix(_BOM)
     while file.buffer or not file.ended:
@@ -250,7 +256,7 @@ def _glued(buffer: bytes) -> list[int]:
 def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     """Find the documents in a candidate, with their lines.
 
-    Lines are counted from 0.
+    Lines are counted from 0. A line of a log, which has text before its JSON, is `Logged`.
     What is not JSON is a `Finding`; the search goes on where a line begins with a bracket, and ends after
     a thousand of these, the last of which reports that. So is, before a document, a key that it has twice anywhere,
     or a number that JSON does not have.
@@ -273,7 +279,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
             yield line, Finding(ProblemKind.NOT_JSON, value=reason)
             return
         try:
-            value, end = decoder.decode(at)
+            value, end = _decoded(decoder, text, at)
         except (ValueError, RecursionError) as error:
             if isinstance(error, RecursionError) and (shallow := _shallow(text, at)) != text:
                 reason = f"nested deeper than {_DEEPEST} levels, what lies below was not read"
@@ -282,12 +288,35 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
                 continue
             value = Finding(ProblemKind.NOT_JSON, value=_reason(error, at))
             errors += 1
-            resume = _RESUME.search(text, at + 1)
-            end = resume.end() if resume else len(text)
+            end = _resumed(text, at)
         for warning in _warnings(decoder):
             yield line, warning
         yield line, value
         at = _after_space(text, end)
+
+
+def _decoded(decoder: Decoder, text: str, at: int) -> tuple[Any, int]:
+    """Return the document at a position, or the line of a log that is there, and its end."""
+    try:
+        value, end = decoder.decode(at)
+    except (ValueError, RecursionError):
+        if line := logged(text, at, decoder):
+            return line
+        raise
+    if not isinstance(value, dict) and _REST.match(text, end):
+        if line := logged(text, at, decoder):
+            return line
+        if not isinstance(value, list | str):
+            raise ValueError("text, and not JSON")
+    return value, end
+
+
+def _resumed(text: str, at: int) -> int:
+    """Return where, after what is not JSON, the next document may begin."""
+    if text[at] not in '{["':
+        return next_line(text, at)
+    found = _RESUME.search(text, at + 1)
+    return found.end() if found else len(text)
 
 
 def _warnings(decoder: Decoder) -> Iterator[Finding]:

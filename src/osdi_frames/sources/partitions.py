@@ -18,8 +18,9 @@ from typing import TypeAlias
 
 from osdi_frames.errors import InvalidSource
 from osdi_frames.problems import file_name
-from osdi_frames.sources.files import ARCHIVES, BROKEN, COMPRESSED, File, Handle, container, files, suffix
+from osdi_frames.sources.files import ARCHIVES, BROKEN, COMPRESSED, File, Handle, container, suffix
 from osdi_frames.sources.layout import survey
+from osdi_frames.sources.payload_tables import is_table, listed_files
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.source import FilePartition, Part, Source, sorted_out
 from osdi_frames.sources.streams import Reader
@@ -47,7 +48,7 @@ def cut(
     paths, *here = sorted_out(source)
     if any(here):
         raise InvalidSource("partitions are read by other processes: the source is a path or an address")
-    found = files(paths, handle)
+    found = listed_files(paths, handle)
     weights = [_weight(file) for file in found]
     step = max(1, -(-sum(weights) // count) if count else size)
     positions = list(itertools.accumulate(weights, initial=0))
@@ -85,7 +86,8 @@ def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
     if weight > step and (not isinstance(file, Remote) or file.has_ranges):
         with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
             reader = Reader(stream)
-            if container(file_name(str(file)), reader.peek()) is None:
+            name = file_name(str(file))
+            if container(name, reader.peek()) is None and not is_table(name, reader):
                 cuts = range(step - position % step, weight, step)
                 return [Part(file, *ends) for ends in itertools.pairwise((0, *cuts, weight))]
     return [Part(file)]

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,12 +26,12 @@ from osdi_frames.sources.files import (
     File,
     Handle,
     container,
-    files,
     reported,
 )
 from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Budget, LimitExceeded, Limits
 from osdi_frames.sources.members import Unpacking
+from osdi_frames.sources.payload_tables import is_table, listed_files, rows_of
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of, zstd
 from osdi_frames.tables.document_forms import form_of
@@ -192,11 +193,49 @@ def parts_of(source: Source, handle: Handle, *, quarantines: list[str] | None = 
     paths, *others = sorted_out(source)
     if any(others):
         raise InvalidSource("a store keeps what was parsed of files: the source is a path or an address")
-    parts = [Part(file) for file in files(paths, handle, quarantines)]
+    parts = [Part(file) for file in listed_files(paths, handle, quarantines)]
     if quarantines == [] and paths and not parts:
         where = located(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))
         warn_caller(f"no documents in {where}: {_DOCUMENTS}", SourceWarning)
     return parts
+
+
+class JsonText(bytes):
+    """The text of a document at hand; empty where a column has none."""
+
+    __slots__ = ()
+
+
+#: How JSON begins that a caller hands over as text; no path begins so.
+_JSON = re.compile(r"\ufeff?\s*(?:\{|\[\s*[\[{\]\"])")
+
+
+def at_hand(source: Any) -> Any:
+    """Return a source with the texts of a column, or a list of JSON texts, as documents.
+
+    >>> at_hand(["a.json"]), at_hand(['{"title": "March"}'])
+    (['a.json'], [b'{"title": "March"}'])
+    """
+    is_column = hasattr(source, "dtype") and getattr(source, "ndim", 1) == 1
+    if is_column or isinstance(source, pa.Array | pa.ChunkedArray):
+        name = next(name for name in ("to_pylist", "tolist", "to_list") if hasattr(source, name))
+        return [_json_text(entry) for entry in getattr(source, name)()]
+    are_texts = isinstance(source, list | tuple) and all(
+        isinstance(entry, str) and _JSON.match(entry) for entry in source
+    )
+    return [*map(_json_text, source)] if are_texts else source
+
+
+def _json_text(entry: Any) -> JsonText:
+    if isinstance(entry, bytes):
+        return JsonText(entry)
+    if isinstance(entry, str):
+        return JsonText((entry if _JSON.match(entry) else json.dumps(entry)).encode("utf-8", "surrogatepass"))
+    if (
+        entry is None or entry != entry or not isinstance(entry, dict | list | int | float)
+    ):  # NaN, and NA of pandas
+        return JsonText()
+    return JsonText(json.dumps(entry).encode())
 
 
 def sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
@@ -208,10 +247,13 @@ def sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
     if isinstance(source, bytes | bytearray) or not (is_one or isinstance(source, Iterable)):
         raise _no_source(source, "; for bytes at hand: io.BytesIO(…)" if isinstance(source, bytes) else "")
     if any(hasattr(source, name) for name in ("__dataframe__", "__arrow_c_stream__", "dtype")):
-        raise _no_source(source, "; reports and plots take frames: osdi_frames.rsvps_by_campaign(events)")
+        hint = 'osdi_frames.rsvps_by_campaign(events); a column of deliveries is read: open(frame["payload"])'
+        raise _no_source(source, f"; reports and plots take frames: {hint}")
     items: list[Any] = [source] if is_one else list(cast("Iterable[Any]", source))
     if all(isinstance(item, str | os.PathLike) for item in items):
         return [os.fspath(item) for item in items], [], []
+    if items and all(isinstance(item, JsonText) for item in items):
+        return [], [], items
     if all(hasattr(item, "read") for item in items):
         if any(isinstance(item, io.TextIOBase) for item in items):
             raise InvalidSource("open the file in binary mode: open(path, 'rb')")
@@ -227,10 +269,15 @@ def _no_source(source: object, hint: str = "") -> InvalidSource:
 
 def _of_objects(objects: Sequence[Any]) -> Chunk:
     try:
-        texts = [json.dumps(document).encode() for document in objects]
+        texts = [
+            document if isinstance(document, JsonText) else json.dumps(document).encode()
+            for document in objects
+        ]
     except TypeError as error:
         raise _no_source(objects, f" with other values: {error}") from error
-    return Chunk(None, pa.array(texts, pa.binary()), np.arange(1, len(texts) + 1), sum(map(len, texts)))
+    lines = np.flatnonzero([len(text) for text in texts]) + 1
+    documents = pa.array(filter(None, texts), pa.binary())
+    return Chunk(None, documents, lines, sum(map(len, texts)))
 
 
 def read_parts(
@@ -345,7 +392,8 @@ def _of_stream(name: str, stream: BinaryIO, handle: Handle, limits: Limits) -> I
     try:
         for inner, reader in unpacking.members(name, Reader(raw)):
             with reported(inner, handle):
-                yield from candidates(inner, reader, limits, handle)
+                read = rows_of if is_table(inner, reader) else candidates
+                yield from read(inner, reader, limits, handle)
     except LimitExceeded as error:
         handle(Problem(Place(name), ProblemKind.LIMIT, str(error)))
 

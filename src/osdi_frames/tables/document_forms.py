@@ -9,7 +9,7 @@ values, as the address of a resource, `form_of` decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias, cast
@@ -35,6 +35,12 @@ OTHER_COLLECTIONS = frozenset(
         *("campaigns", "items", "lists", "messages", "metadata", "mobile_messages", "queries", "questions"),
         "wrappers",
     }
+)
+
+#: Why a receiver keeps a body in quarantine; its `received` has the bytes, its `body` is an empty delivery.
+QUARANTINE_REASONS = (
+    *("not UTF-8", "not JSON", "nested too deep", "a number too large", "not an array"),
+    "not an array of objects",
 )
 
 Keys: TypeAlias = "tuple[str, ...]"
@@ -176,6 +182,26 @@ def field_suffixes() -> tuple[str, ...]:
     )
     steps = (str(step) for path in paths for step in Path.parse(path).steps[:1])
     return tuple(sorted({step.removeprefix("<p>") for step in steps if step.startswith("<p>")}))
+
+
+def is_quarantined(envelope: Mapping[str, Any]) -> bool:
+    """Whether an envelope is a line of a receiver's quarantine, and still has what was received."""
+    return envelope.get(BODY) == [] and all(
+        isinstance(envelope.get(key), str) for key in ("reason", "received")
+    )
+
+
+def is_wrapper(keys: Iterable[str]) -> bool:
+    """Whether keys are those of a delivery's element.
+
+    They are not those of a resource or a document.
+    """
+    return any(map(is_type_key, keys)) and not {*RESOURCE_KEYS, *PAGE_KEYS, BODY}.intersection(keys)
+
+
+def is_type_key(key: str) -> bool:
+    """Whether a key names an element type."""
+    return ":" in key and not key.endswith(field_suffixes())
 
 
 def fits(resource: Mapping[str, Any], element: ElementType, prefixes: Sequence[str]) -> bool:

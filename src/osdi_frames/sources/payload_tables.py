@@ -1,0 +1,147 @@
+"""Tables of a warehouse, a column of which holds what the service sent: each row is read as a document."""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from osdi_frames.errors import InvalidSource
+from osdi_frames.problems import Place, Problem, ProblemKind, file_name
+from osdi_frames.quoting import named
+from osdi_frames.sources.files import BROKEN, File, Handle, files, suffix, suffix_inside
+from osdi_frames.sources.layout import Chunk
+from osdi_frames.sources.limits import Limits
+from osdi_frames.sources.remote import Remote
+from osdi_frames.sources.streams import Reader
+from osdi_frames.sources.wrapped import holds_document
+
+_READABLE = frozenset({".csv", ".parquet"})
+_REFUSED = (*_READABLE, ".xlsx")
+_ROWS = 1000  # that are read together, and in which a column of documents is looked for
+_PARQUET = b"PAR1"
+_SEPARATORS = ",;\t|"
+_REPORT = re.compile(r"[^,;\t]*\([A-Z]{2,4}\)")  # a column of times, in the zone of the service's screens
+
+
+def listed_files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = None) -> list[File]:
+    """Return what `files` returns.
+
+    Raises
+    ------
+    InvalidSource
+        A file is a table without a column of what the service sent.
+    """
+    found = files(paths, handle, quarantines)
+    for file in found:
+        if suffix(str(file)) in _REFUSED and not _holds_documents(file):
+            raise InvalidSource(_refusal(file))
+    return found
+
+
+def is_table(name: str, reader: Reader) -> bool:
+    """Return whether a file is a table of rows."""
+    return suffix_inside(name) == ".csv" or reader.peek(len(_PARQUET))[: len(_PARQUET)] == _PARQUET
+
+
+def rows_of(name: str, reader: Reader, limits: Limits, handle: Handle) -> Iterator[Chunk]:
+    """Yield the rows of a table as documents.
+
+    The line is that on which a row of a CSV file begins, or the number of a row of Parquet.
+    """
+    for numbered in _batched(_csv(reader) if suffix_inside(name) == ".csv" else _parquet(reader)):
+        documents, lines = list[bytes](), list[int]()
+        for line, row in numbered:
+            filled = {key: value for key, value in row.items() if value not in (None, "")}
+            document = json.dumps(filled, default=_text).encode() if filled else b""
+            if len(document) > limits.document_bytes:
+                most = f"{limits.document_bytes:,} (Limits.document_bytes)"
+                detail = f"a row of {len(document):,} bytes, more than {most}"
+                handle(Problem(Place(name, line), ProblemKind.LIMIT, detail))
+            elif document:
+                documents.append(document)
+                lines.append(line)
+        if documents:
+            array = pa.array(documents, pa.binary())
+            yield Chunk(name, array, np.array(lines, np.int64), sum(map(len, documents)))
+
+
+def _batched(rows: Iterator[tuple[int, Mapping[str, Any]]]) -> Iterator[list[tuple[int, Mapping[str, Any]]]]:
+    while some := [*itertools.islice(rows, _ROWS)]:
+        yield some
+
+
+def _csv(reader: Reader) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    import pandas as pd  # its reader has no limit of the bytes of a field
+
+    head = reader.peek().partition(b"\n")[0].decode("utf-8", "replace")
+    separator = max(_SEPARATORS, key=head.count)
+    options: Any = {
+        "dtype": str,
+        "keep_default_na": False,
+        "skip_blank_lines": False,
+        "encoding": "utf-8-sig",
+    }
+    line = 2
+    for chunk in pd.read_csv(reader, sep=separator, chunksize=_ROWS, **options):
+        names = [str(name) for name in chunk.columns]
+        for values in chunk.itertuples(index=False, name=None):
+            yield line, dict(zip(names, values, strict=True))
+            line += 1 + sum(value.count("\n") for value in values if isinstance(value, str))
+
+
+def _parquet(reader: Reader) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    from pyarrow.parquet import ParquetFile  # takes its time, and archives have none
+
+    source = reader if reader.seekable() else io.BytesIO(reader.read())
+    with ParquetFile(source) as file:
+        rows = (row for batch in file.iter_batches(_ROWS) for row in batch.to_pylist())
+        yield from enumerate(rows, 1)
+
+
+def _text(value: Any) -> str:
+    """Return what JSON has no form of as text."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return base64.b64encode(value).decode()
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _holds_documents(file: File) -> bool:
+    """Return whether one of the first rows of a table holds a document."""
+    try:
+        with file.open() if isinstance(file, Remote) else Path(file).open("rb") as stream:
+            reader = Reader(stream)
+            table = is_table(str(file), reader)
+            rows = (_csv if suffix(str(file)) == ".csv" else _parquet)(reader) if table else iter(())
+            return any(
+                holds_document(json.dumps(row, default=_text)) for _, row in itertools.islice(rows, _ROWS)
+            )
+    except BROKEN:
+        return False
+
+
+def _refusal(file: File) -> str:
+    path, kind = named(file_name(str(file))), suffix(str(file))[1:].replace("xlsx", "excel")
+    said = f"{path} is an exported table, and no archive; pandas.read_{kind} reads it"
+    if kind == "csv" and isinstance(file, str) and _is_report(file):
+        return (
+            f"{path} is a report that the service exports, and no archive; pandas.read_csv reads it, and its times are "
+            "those of the zone in the column's name; osdi-frames pull and receive bring what it counts, with ids"
+        )
+    return f'{said}; of a frame with a column of deliveries: open(frame["payload"])'
+
+
+def _is_report(path: str) -> bool:
+    with Path(path).open(encoding="utf-8", errors="replace") as file:
+        return any(_REPORT.fullmatch(name.strip('" ')) for name in file.readline().rstrip().split(","))
