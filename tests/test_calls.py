@@ -226,9 +226,12 @@ def test_functions_of_a_source_take_what_the_archive_takes():
     assert {*keywords.WriteOptions.__annotations__} == of_archive | shared
 
 
-def test_an_id_that_occurs_nowhere_is_led_to_the_list_of_titles(data):
-    with pytest.raises(OsdiError, match=r"petitions\(\) lists ids with titles$"):
-        of.open(data).where(petition="bike lanes").signatures()
+def test_an_id_that_occurs_nowhere_is_answered_with_titles_whichever_table_is_read(data):
+    for name in ("petitions", "signatures", "people"):
+        with pytest.raises(
+            OsdiError, match=r"no petition is 'bike lanes'; nearest: .* \(Protected bike lanes"
+        ):
+            of.open(data).where(petition="bike lanes").table(name)
 
 
 def test_a_mistyped_name_of_the_package_names_the_nearest():

@@ -10,6 +10,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, SourceWarning, UnknownValue
+from osdi_frames.tables import TABLES
 from tests.pulls import write_pull
 
 SENT_TEST = [{"osdi:signature": {"platform:referrer_data": {}, "add_tags": ["t"]}, "idempotency_key": "same"}]
@@ -192,30 +193,43 @@ ARCHIVE = [
         ({"until": "2026"}, {1, 2, 3, 5}, {1, 2, 3, 4}),
         ({"since": "2026-05-01 00:00:01"}, {3, 5}, {3, 4}),
         ({"since": datetime(2026, 6, 1, tzinfo=UTC)}, {5}, {4}),
-        ({"petition": "p"}, {1, 2, 3, 4, 5}, {1, 2}),
-        ({"petition": ["p", "q"]}, {1, 2, 3, 4, 5}, {1, 2, 3}),
-        ({"campaign": "d"}, {3, 4}, {1, 2, 3, 4}),
-        ({"status": "tentative"}, {3}, {1, 2, 3, 4}),
-        ({"campaign": "d", "since": "2026", "petition": "q"}, {3}, {3}),
+        ({"petition": "p"}, None, {1, 2}),
+        ({"petition": ["p", "q"]}, None, {1, 2, 3}),
+        ({"campaign": "d"}, {3, 4}, None),
+        ({"status": "tentative"}, {3}, None),
+        ({"campaign": "d", "since": "2026"}, {3}, None),
         ({"campaign": None, "since": None, "petition": ()}, {1, 2, 3, 4, 5}, {1, 2, 3, 4}),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_a_filter_keeps_elements_and_the_rows_of_their_child_tables(filters, events, signatures):
-    frames = of.open(ARCHIVE).where(**filters).tables(EXPORTED)
-    assert {int(id_) for id_ in frames["events"]["event_id"]} == events
-    assert {int(minute) for minute in frames["event_reminders"]["minutes"]} == events
-    assert {int(tag.removeprefix("tag-")) for tag in frames["signature_tags"]["tag"]} == signatures
-    assert len(frames["signatures"]) == len(frames["signature_identifiers"]) == len(signatures)
-    assert list(frames["signature_tags"]) == list(of.read_table([], "signature_tags"))
-    reported = counted(ARCHIVE, **filters)
-    assert reported.items() <= {"events": len(events), "signatures": len(signatures)}.items()
-    assert reported
+    led_to = {"event": events is not None, "signature": signatures is not None}
+    tables = [name for name in EXPORTED if led_to[TABLES[name].element.name]]
+    frames = of.open(ARCHIVE).where(**filters).tables(tables)
+    if events is not None:
+        assert {int(id_) for id_ in frames["events"]["event_id"]} == events
+        assert {int(minute) for minute in frames["event_reminders"]["minutes"]} == events
+    if signatures is not None:
+        assert {int(tag.removeprefix("tag-")) for tag in frames["signature_tags"]["tag"]} == signatures
+        assert len(frames["signatures"]) == len(frames["signature_identifiers"]) == len(signatures)
+        assert list(frames["signature_tags"]) == list(of.read_table([], "signature_tags"))
+    found = {"events": events, "signatures": signatures}
+    assert counted(ARCHIVE, **filters) == {
+        name: len(some) for name, some in found.items() if some is not None
+    }
 
 
-def test_an_export_takes_filters(tmp_path):
-    rows = exported(ARCHIVE, tmp_path / "out", campaign="d", since="2026", petition="q")
-    assert [*rows.values()] == [1] * len(EXPORTED)
+def test_an_export_takes_filters_and_says_what_they_leave_out(tmp_path):
+    left_out = "left out: petitions, signatures, forms, .* \\(the filter by campaign does not lead to them\\)"
+    with pytest.warns(SourceWarning, match=left_out):
+        rows = of.export(ARCHIVE, tmp_path / "out", campaign="d", since="2026")
+    assert {"events": 1, "event_reminders": 1, "event_identifiers": 1, "people": 0}.items() <= rows.items()
+    assert "signatures" not in rows
+    assert "signature_tags" not in rows
+    with pytest.raises(
+        InvalidArgument, match="does not lead to signatures; it leads to events, event_reminders,"
+    ):
+        of.export(ARCHIVE, tmp_path / "out", tables=["signatures"], campaign="d")
 
 
 def test_the_newest_version_decides_whether_an_event_is_kept():
@@ -229,56 +243,53 @@ def test_the_newest_version_decides_whether_an_event_is_kept():
 
 def test_with_every_version_exported_a_child_row_follows_its_own_version(tmp_path):
     versions = [event(1, reminders=[{"minutes": 1}]), event(1, "d", reminders=[{"minutes": 2}])]
-    of.export(versions, tmp_path / "out", campaign="d", dedupe=False)
+    of.export(versions, tmp_path / "out", tables=["events", "event_reminders"], campaign="d", dedupe=False)
     assert pd.read_parquet(tmp_path / "out" / "event_reminders.parquet")["minutes"].tolist() == [2]
 
 
 def test_filters_are_said_in_the_note_the_page_and_the_terminal(tmp_path):
-    made = of.write_report(ARCHIVE, tmp_path / "out", since="2026-05", petition="q", campaign="d")
+    made = of.write_report(ARCHIVE, tmp_path / "out", since="2026-05", campaign="d")
     assert made["rsvps_by_campaign"].attrs["note"] == (
         "only: since 2026-05 (events by start_date); campaign d (events)"
     )
+    made = of.report(ARCHIVE, since="2026-05", petition="q")
     note = "only: since 2026-05 (signatures by created_date); petition q (signatures)"
     assert made["signatures_by_source"].attrs["note"] == note
-    said = "only: since 2026-05 (events by start_date, signatures by created_date); petition q (signatures, petitions);"
-    said += " campaign d (events, event campaigns)"
+    said = "only: since 2026-05 (events by start_date, attendances by created_date); campaign d (events, attendances)"
     assert f"O{said[1:]}" in (tmp_path / "out" / "report.html").read_text()
-    assert str(of.report(ARCHIVE, since="2026-05", petition="q", campaign="d")).splitlines()[1] == said
+    assert str(of.report(ARCHIVE, since="2026-05", campaign="d")).splitlines()[1] == said
 
 
 def attended(number, event=1, **fields):
     known = {"identifiers": [f"platform:a{number}"], "created_date": "2026-05-04T10:00:00Z"}
-    links = {
-        "osdi:event": {"href": f"https://x.example/events/{event}"},
-        "osdi:person": {"href": f"https://x.example/people/p{number}"},
-    }
+    links = {"osdi:person": {"href": f"https://x.example/people/p{number}"}}
+    links |= {"osdi:event": {"href": f"https://x.example/events/{event}"}} if event else {}
     return [{"osdi:attendance": known | {"_links": links} | fields, "idempotency_key": f"a{number}"}]
 
 
 @pytest.mark.parametrize(
     ("filters", "headline", "left_out"),
     [
-        ({"campaign": "d"}, "2 events with 2 RSVPs", "signatures, attendances (they have no campaign)"),
-        ({"petition": "p"}, "2 signatures of 0 people", "events, attendances (they have no petition)"),
-        ({"status": "tentative"}, "1 event with 1 RSVP", "signatures, attendances (they have no status)"),
-        (
-            {"campaign": "d", "petition": "q"},
-            "2 events with 2 RSVPs; 1 signature of 0 people",
-            "attendances (they have no petition or campaign)",
-        ),
+        ({"campaign": "d"}, "2 events with 2 RSVPs", "signatures"),
+        ({"petition": "p"}, "2 signatures of 0 people", "events, attendances"),
+        ({"status": "tentative"}, "1 event with 1 RSVP", "signatures"),
     ],
-    ids=["campaign", "petition", "status", "two"],
+    ids=["campaign", "petition", "status"],
 )
-def test_what_has_nothing_to_filter_by_is_not_reported_and_a_line_says_so(filters, headline, left_out):
-    reading = of.report([*ARCHIVE, attended(1)], **filters)
-    reported = {declared.table for declared, _ in reading.reports}
-    assert {"events", "attendances", "signatures"} - reported == {
-        word for word in left_out.partition(" (")[0].split(", ") if word
-    }
+def test_what_a_filter_does_not_lead_to_is_not_reported_and_a_line_says_so(filters, headline, left_out):
+    acts = [attended(1, 3), attended(2, 3, status="declined"), attended(3), attended(4, 9), attended(5, None)]
+    reading = of.report([*ARCHIVE, *acts], **filters)
+    reported = {declared.table for declared, _ in reading.reports if declared.table != "actions"}
+    assert {"events", "attendances", "signatures"} - reported == {*left_out.split(", ")}
     first, only, *others = str(reading).splitlines()
     assert (first, only.partition(":")[0]) == (headline, "only")
-    assert others == [f"not reported: {left_out}"]
-    assert {frame.attrs["caveat"] for frame in reading.values()} == {""}
+    (name,) = filters
+    assert others[0] == f"not reported: {left_out} (the filter by {name} does not lead to them)"
+    unplaced = f"not known: the {name} of 2 attendances; they are left out"
+    assert (unplaced in others) == (name != "petition")
+    if name != "petition":
+        assert reading["rsvps_by_source"]["rsvps"].sum() == 1
+    assert {frame.attrs["caveat"] for frame in reading.values() if "period" not in frame.attrs} == {""}
 
 
 def test_the_page_has_only_what_a_filter_applies_to(tmp_path):
@@ -310,7 +321,7 @@ def test_an_id_that_occurs_nowhere_is_an_error_that_names_the_nearest(filters, m
     with pytest.raises(UnknownValue, match=message):
         of.report(ARCHIVE, **filters)
     with pytest.raises(LookupError, match=message):
-        of.export(ARCHIVE, tmp_path / "out", **filters)
+        of.export(ARCHIVE, tmp_path / "out", tables=["people"], **filters)
     assert not (tmp_path / "out").exists()
 
 
@@ -331,7 +342,7 @@ def test_a_campaign_that_occurs_nowhere_is_an_error_that_names_titles(asked, mes
     with pytest.raises(UnknownValue, match=message):
         of.report(source, campaign=asked)
     with pytest.raises(UnknownValue, match=message):
-        of.export(source, tmp_path / "out", campaign=asked)
+        of.export(source, tmp_path / "out", tables=["attendances"], campaign=asked)
 
 
 def test_an_id_outside_of_the_period_is_no_error():

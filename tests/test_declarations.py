@@ -25,8 +25,8 @@ LINES = {
         '        column("mood", "How it feels.", v1="temper"),\n',
     ),
     "resolving/filters.py": (
-        '    "status": {EVENT: "status"},\n',
-        '    "sponsor": {EVENT: "sponsor_title"},\n',
+        '    "status": (EVENT, "status"),\n',
+        '    "sponsor": (EVENT, "sponsor_title"),\n',
     ),
     "reports/declared.py": (
         "    _over_time(SIGNATURES, measures.SIGNATURES_OVER_TIME),\n",
@@ -84,8 +84,9 @@ def test_a_column_and_its_v1_name_are_a_line(package, tmp_path):
 
 def test_a_filter_is_a_line(package):
     said = osdi_frames(package, "report", "archive.ndjson", "--sponsor", "Rivers")
-    assert said.startswith("1 event with 4 RSVPs\nonly: sponsor Rivers (events)\nnot reported: signatures")
-    assert "Only events of this sponsor" in osdi_frames(package, "report", "--help")
+    only = "only: sponsor Rivers (events, attendances)"
+    assert said.startswith(f"1 event with 4 RSVPs\n{only}\nnot reported: signatures")
+    assert "Only events, attendances," in osdi_frames(package, "report", "--help")
     program = (
         "import osdi_frames as of; print(of.open('archive.ndjson').where(sponsor='Rivers').events().title[0])"
     )

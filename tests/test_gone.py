@@ -262,7 +262,7 @@ def test_filters_change_nothing_about_what_is_gone(pulled_twice):
     whole = of.open(pulled_twice.both)
     filters = {
         "signatures": {"petition": pulled_twice.organisation.petitions[0]},
-        "attendances": {"status": "tentative"},
+        "attendances": {"status": "confirmed"},
     }
     for name, chosen in filters.items():
         some, every = (

@@ -24,7 +24,7 @@ from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tabl
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
 from osdi_frames.sources.source import Source
-from osdi_frames.tables import known_prefixes, main_table
+from osdi_frames.tables import TABLES, known_prefixes, main_table
 
 if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no Parquet and no cluster
     import dask.dataframe as dd
@@ -169,7 +169,9 @@ class Archive(Reader):
              tag
         0  river
         """
-        return self.frames(self.resolution(named_tables(names, dedupe), dedupe=dedupe, people=people))
+        return self.frames(
+            self.resolution(named_tables(names, dedupe, self.filters), dedupe=dedupe, people=people)
+        )
 
     def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the events of v2 and v1; see `table`.
@@ -351,13 +353,15 @@ class Archive(Reader):
         from osdi_frames.contents import COLUMNS, Contents, Files, pulls_of, types_of
 
         found = Files.of(self)
-        filtered = Filtering(self.filters).lines()
+        filtering = Filtering(self.filters)
+        filtered = [*filtering.lines(), *filter(None, [filtering.left_out()])]
         opened = Contents(repr(self), found, filtered, pulls_of(self, found), pd.DataFrame())
         if self.is_read_once:
             return replace(opened, note=_ONCE)
         if found.are_large:
             return replace(opened, types=self._first_types(), note=_MANY)
-        inspector, resolution = Inspector(None), self.resolution(COLUMNS, inspects=True)
+        columns = {name: some for name, some in COLUMNS.items() if filtering.leads_to(TABLES[name].element)}
+        inspector, resolution = Inspector(None), self.resolution(columns, inspects=True)
         frames = self.frames(resolution, inspector)
         inspection = inspector.inspection(resolution.kept)
         return replace(opened, types=types_of(inspection, frames), inspection=inspection)
@@ -432,10 +436,15 @@ class Archive(Reader):
         from osdi_frames.shown_report import ShownReport
 
         observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
-        resolution = self.resolution(wanted.columns, snapshots=wanted.snapshots, inspects=wanted.for_page)
+        resolution = self.resolution(
+            wanted.columns, snapshots=wanted.snapshots, whole=wanted.titles, inspects=wanted.for_page
+        )
         tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
         inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
-        return ShownReport.of(make_reports(wanted, tables, inspection=inspection, paths=self.paths))
+        made = make_reports(
+            wanted, tables, inspection=inspection, paths=self.paths, unplaced=resolution.unplaced
+        )
+        return ShownReport.of(made)
 
     def write_report(
         self,
@@ -574,7 +583,9 @@ class Archive(Reader):
         from osdi_frames.output.folder import output_folder
 
         only_known("export", privacy, Archive.export.__kwdefaults__, PrivacyOptions.__annotations__)
-        wanted = ExportRequest.of(named_tables(tables, dedupe), partition_by=partition_by, **privacy)
+        wanted = ExportRequest.of(
+            named_tables(tables, dedupe, self.filters), partition_by=partition_by, **privacy
+        )
         resolution = self.resolution(wanted.columns, dedupe=dedupe, people=people)
         if engine is not None:
             if engine != "dask" or format != "parquet":

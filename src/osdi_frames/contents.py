@@ -143,12 +143,12 @@ class Contents:
 def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return the types of an archive that has been read.
 
-    `frames` are the `COLUMNS` of its main tables.
+    `frames` are the `COLUMNS` of its main tables, without those that filters do not lead to.
     """
     rows = []
     for element in element_types():
-        received, frame = inspection.elements[element.name], frames[main_table(element).name]
-        if received:
+        received, frame = inspection.elements[element.name], frames.get(main_table(element).name)
+        if received and frame is not None:
             reason = exclusion.COLUMN if exclusion.COLUMN in frame else GONE_SINCE.name
             left_out = int(frame[reason].notna().sum())
             days = frame[element.month] if element.month else pd.Series(dtype="datetime64[us]")

@@ -18,7 +18,6 @@ from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.parse import FIRST, Observer, parse
 from osdi_frames.parsing.plan import ELEMENT, Plan
 from osdi_frames.problems import OnError, Policy
-from osdi_frames.resolving.actions import with_actions
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Resolver
@@ -88,6 +87,7 @@ class Reader:
         tables: Mapping[str, Columns],
         *,
         snapshots: tuple[str, ...] = (),
+        whole: Mapping[str, tuple[str, ...]] | None = None,
         dedupe: Dedupe = True,
         people: bool = True,
         inspects: bool = False,
@@ -99,6 +99,7 @@ class Reader:
         request = Request(
             tables,
             snapshots=snapshots,
+            whole=whole or {},
             prefix=self.prefix,
             dedupe=dedupe,
             people=people,
@@ -120,10 +121,7 @@ class Reader:
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
-                resolved = Resolver(resolution, connection).rows(groups)
-                if resolution.actions:
-                    resolved = with_actions(resolved, resolution, connection)
-                for name, some in resolved:
+                for name, some in Resolver(resolution, connection).rows(groups):
                     yield name, some.drop_columns([ELEMENT])
                 connection.release()
             if self.store is not None and observer.lacks(plan):  # stored documents are not seen
@@ -228,11 +226,11 @@ class Reader:
 
     def collect_part(
         self, request: Request, warn: Callable[[str, type[UserWarning]], None]
-    ) -> tuple[dict[str, list[pa.Table]], Collected, Filtering]:
+    ) -> tuple[dict[str, list[pa.Table]], Collected]:
         """Return what a partition has of a request.
 
-        These are the rows that need no others, by table; the versions that are resolved with those of other partitions;
-        and what the filters met.
+        These are the rows that need no others, by table, and the versions that are resolved with those of other
+        partitions.
         """
         if not isinstance(self.source, FilePartition):
             raise InvalidArgument("collect_part is for what `partitions` returned")
@@ -246,4 +244,4 @@ class Reader:
             resolver.collected.add_late_persons(resolution, connection, alone=False)
             collected = resolver.collected.pruned(connection)
         policy.close(warn)
-        return tables, collected, resolution.filtering
+        return tables, collected

@@ -26,6 +26,7 @@ from osdi_frames.errors import (
     MissingColumn,
     SourceNotFound,
     UnknownColumn,
+    UnknownValue,
 )
 from osdi_frames.reports import REPORTS
 from osdi_frames.reports.declared import KEYED
@@ -76,10 +77,11 @@ def here():
         yield
 
 
-def agreed(source: Any, table: str, count: int, **options: Any) -> None:
-    read = of.open(source).dask(table, npartitions=count, **options)
+def agreed(source: Any, table: str, count: int, where: Any = None, **options: Any) -> None:
+    archive = of.open(source).where(**(where or {}))
+    read = archive.dask(table, npartitions=count, **options)
     with warnings.catch_warnings(action="ignore"):  # of a table of which there is nothing
-        whole = of.read_table(source, table, **options)
+        whole = archive.table(table, **options)
     found = read.compute()
     assert_frame_equal(found.reset_index(drop=True), whole)
     assert_frame_equal(read._meta, whole.iloc[:0], check_index_type=False)
@@ -109,6 +111,20 @@ def test_every_table_is_that_of_pandas_in_any_number_of_partitions(table, count,
 def test_each_way_to_dedupe_is_that_of_pandas(dedupe, mixed, here):
     for table in ("signatures", "signature_tags"):
         agreed(mixed, table, 7, dedupe=dedupe)
+
+
+def test_filters_follow_relations_over_all_partitions(mixed, here):
+    archive = of.open(mixed)
+    campaign = {
+        "campaign": archive.events(["event_campaign_id"])["event_campaign_id"].value_counts().index[0]
+    }
+    for table in ("events", "event_reminders", "people", "actions"):
+        agreed(mixed, table, 7, campaign)
+    for table in ("attendances", "people"):
+        agreed(mixed, table, 7, {"since": "2025-06", "status": "confirmed"})
+    agreed(mixed, "attendances", 7, campaign, dedupe=False)
+    with pytest.raises(UnknownValue, match="no campaign is 'x'"):
+        archive.where(campaign="x").dask("attendances", npartitions=3).compute()
 
 
 def test_worker_processes_read_what_this_one_does(mixed, cluster):

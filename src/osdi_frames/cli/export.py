@@ -11,6 +11,7 @@ from osdi_frames.output.files import FORMATS
 from osdi_frames.quoting import located
 from osdi_frames.resolving.filters import FILTERS, Filtering
 from osdi_frames.shortcuts import export
+from osdi_frames.tables import table as declared
 
 
 def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> bytes | None:
@@ -51,7 +52,7 @@ def command(source: tuple[str, ...], destination: str, tables: tuple[str, ...], 
     """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all."""
     counts = export(list(source), destination, tables=tables or None, **options)
     chosen: Any = {name: options[name] for name in FILTERS}
-    for line in Filtering(chosen).lines():
+    for line in Filtering(chosen).lines(*(declared(name).element for name in counts)):
         click.echo(line)
     for name, rows in counts.items():
         click.echo(f"{name:<24}  {rows:>9,} {'row' if rows == 1 else 'rows'}")

@@ -67,11 +67,11 @@ def _given(ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ..
 
 def reading(function: Function) -> Function:
     """Take filters, `--on-error`, `--store` and `--progress`."""
-    from osdi_frames.resolving.filters import FILTERS  # here: the list of commands needs no pandas
+    from osdi_frames.resolving.filters import FILTERS, named  # here: the list of commands needs no pandas
 
     function = _on_error(store(progress(function)))
     for name, columns in reversed([*FILTERS.items()]):
-        types = " and ".join(f"{element.name.replace('_', ' ')}s" for element in columns)
+        types = ", ".join(map(named, columns))
         about = _PERIOD.get(name, f"Only {types} of this {name}; repeat it for several.")
         function = click.option(f"--{name}", multiple=name not in _PERIOD, help=about)(function)
     return function

@@ -16,7 +16,6 @@ from osdi_frames.output.exporting import ExportRequest
 from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.output.folder import output_folder, remove, upload
 from osdi_frames.reader import Reader
-from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Request, Rows
 from osdi_frames.sources.files import is_address
 from osdi_frames.sources.partitions import SIZE
@@ -26,7 +25,6 @@ class Written(NamedTuple):
     """What a worker has written of one partition."""
 
     rows: dict[str, int]
-    filtering: Filtering
     names: list[str]
 
 
@@ -43,7 +41,6 @@ def export(
     Returns the number of rows of each.
     """
     uploaded: set[str] = set()
-    filtering = Filtering(request.filters)
     run = f"-{uuid.uuid4().hex[:8]}" if is_address(os.fspath(destination)) else ""
     output = output_folder(
         destination, kind="export", source=archive.source, overwrite=overwrite, uploaded=uploaded
@@ -56,9 +53,6 @@ def export(
             tasks = graph(name, request, parts, write)
             tasks[name, -1] = (list, [(name, number) for number in range(partition_count(request, parts))])
             written: list[Written] = Delayed((name, -1), tasks).compute()
-            for one in written:
-                filtering.add(one.filtering)
-            filtering.refuse_unknown()
         except BaseException:
             if run:
                 remove(str(destination), run)
@@ -76,7 +70,7 @@ class _Writing:
     run: str
     wanted: ExportRequest
 
-    def __call__(self, rows: Rows, number: int, filtering: Filtering) -> Written:
+    def __call__(self, rows: Rows, number: int) -> Written:
         chosen = [(name, some) for name, some in rows if some.num_rows]
         # The first writes a file of each table, also of one without rows.
         names = self.wanted.schemas if number == 0 else {name for name, _ in chosen}
@@ -89,4 +83,4 @@ class _Writing:
                 schemas, replaced, folder, FileForm(), partitions=self.wanted.partitions, part=part
             )
             uploaded = [] if is_here else upload(folder, str(self.place))
-        return Written(counts, filtering, uploaded)
+        return Written(counts, uploaded)

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -25,12 +25,12 @@ from osdi_frames.frames import frame
 from osdi_frames.parsing.database import Engine, engine
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.reader import Reader
-from osdi_frames.resolving.actions import is_part, with_actions
-from osdi_frames.resolving.filters import Filtering
+from osdi_frames.resolving.actions import with_actions
 from osdi_frames.resolving.resolution import Request, Resolution, Rows
-from osdi_frames.resolving.resolver import Collected, Decisions, Resolver
+from osdi_frames.resolving.resolver import Collected, Decisions, Linked, Resolver
 from osdi_frames.resolving.versions import SpilledTables, Versions, only
 from osdi_frames.tables import main_table
+from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import ElementType, Table
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ class PartRows:
     """The rows that need no others, compressed, by table."""
     collected: Collected
     """The versions that are resolved with those of others."""
-    filtering: Filtering
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +57,7 @@ class Decided:
 
     decisions: Decisions
     parents: dict[ElementType, list[pa.Array]]
+    linked: Linked
     starts: Sequence[int]
     """The number of the first element of each partition."""
 
@@ -75,34 +75,37 @@ def read(archive: Reader, request: Request, *, count: int | None, size: int) -> 
 
 
 def graph(
-    name: str, request: Request, parts: Sequence[Reader], finish: Callable[[Rows, int, Filtering], Any]
+    name: str, request: Request, parts: Sequence[Reader], finish: Callable[[Rows, int], Any]
 ) -> dict[Keys, Any]:
     """Return the tasks that read partitions.
 
     (`name`, number) calls `finish` with what is resolved of one.
     """
-    numbers, decided = range(len(parts)), (f"{name}-decided", 0)
-    read, seen, donors, left_out = (f"{name}-{step}" for step in ("read", "seen", "donors", "left-out"))
+    numbers, resolution, last = range(len(parts)), Resolution(request), len(parts)
+    read, seen, donors, known, acted = (
+        f"{name}-{step}" for step in ("read", "seen", "donors", "known", "acted")
+    )
+    decided, persons = (f"{name}-decided", 0), (f"{name}-persons", 0)
     tasks: dict[Keys, Any] = {(read, number): (_read, parts[number], request) for number in numbers}
     tasks |= {(seen, number): (_seen, (read, number)) for number in numbers}
     tasks[decided] = (_decided, request, [(seen, number) for number in numbers])
     tasks |= {(donors, number): (_donors, (read, number), number, decided) for number in numbers}
-    known: list[Any] = [decided, [(donors, number) for number in numbers]]
-    events: list[Keys] = []
-    if Resolution(request).has_reasons:
-        tasks |= {
-            (left_out, number): (_left_out, request, (read, number), number, *known) for number in numbers
-        }
-        events = [(left_out, number) for number in numbers]
+    lent = [(donors, number) for number in numbers]
+    of = {number: (request, (read, number), number, decided, lent) for number in numbers}
+    shared: list[Keys] = []
+    if resolution.has_reasons or resolution.linking:
+        tasks |= {(known, number): (_known, *of[number]) for number in numbers}
+        shared = [(known, number) for number in numbers]
+    every = [(acted, number) for number in numbers]
+    if resolution.made_of:
+        tasks |= {(acted, number): (_parts, *of[number], shared) for number in numbers}
+    if resolution.waiting:
+        tasks[persons] = (_persons, request, every)
     for number in numbers:
-        tasks[name, number] = (_finished, finish, request, (read, number), number, *known, events)
-    if Resolution(request).actions:
-        acted, last = f"{name}-acted", len(parts)
-        tasks |= {
-            (acted, number): (_finished, _parts, request, (read, number), number, *known, events)
-            for number in numbers
-        }
-        tasks[name, last] = (_with_actions, finish, request, [(acted, number) for number in numbers], last)
+        who = persons if resolution.waiting else []
+        tasks[name, number] = (_finished, finish, *of[number], shared, who)
+    if resolution.actions:
+        tasks[name, last] = (_with_actions, finish, request, every, last)
     return tasks
 
 
@@ -115,8 +118,8 @@ def partition_count(request: Request, parts: Sequence[Reader]) -> int:
 
 
 def _read(part: Reader, request: Request) -> PartRows:
-    tables, collected, filtering = part.collect_part(request, warn)
-    return PartRows({name: _compressed(rows) for name, rows in tables.items() if rows}, collected, filtering)
+    tables, collected = part.collect_part(request, warn)
+    return PartRows({name: _compressed(rows) for name, rows in tables.items() if rows}, collected)
 
 
 def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
@@ -140,9 +143,11 @@ def _decided(request: Request, parts: Sequence[Collected]) -> Decided:
     starts = [0, *accumulate(part.last + 1 for part in parts)]
     for part, start in zip(parts, starts[:-1], strict=True):
         part.number_from(start)
-    every = Collected.joined(parts)
+    every, resolution = Collected.joined(parts), Resolution(request)
+    every.occurring.refuse_unknown(resolution.filtering)
     with engine() as connection:
-        return Decided(Decisions.of(every.versions, Resolution(request), connection), every.parents, starts)
+        decisions = Decisions.of(every.versions, resolution, connection)
+    return Decided(decisions, every.parents, every.linked, starts)
 
 
 def _donors(part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Table]:
@@ -158,15 +163,18 @@ def _donors(part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Tab
 
 
 def _resolver(
-    request: Request,
     connection: Engine,
+    request: Request,
     part: PartRows,
     number: int,
     decided: Decided,
     donors: Sequence[Mapping[Table, pa.Table]],
+    known: Sequence[tuple[pa.Table, Linked]] = (),
 ) -> Resolver:
-    """Return what resolves a partition."""
+    """Return what resolves a partition; `known` is what all partitions know of what others refer to."""
     resolver = Resolver(Resolution(request), connection)
+    resolver.events += [events for events, _ in known]
+    resolver.linked = Linked.joined([decided.linked, *(linked for _, linked in known)])
     part.collected.number_from(decided.starts[number])
     resolver.collected = replace(part.collected, parents=decided.parents)
     for element, versions in part.collected.versions.items():
@@ -182,60 +190,68 @@ def _resolver(
     return resolver
 
 
-def _left_out(request: Request, part: PartRows, number: int, decided: Decided, donors: Any) -> pa.Table:
-    """Return the events of a partition that are left out."""
+def _known(
+    request: Request, part: PartRows, number: int, decided: Decided, donors: Any
+) -> tuple[pa.Table, Linked]:
+    """Return what a partition knows of what others refer to."""
     with engine() as connection:
-        resolver = _resolver(request, connection, part, number, decided, donors)
-        return resolver.left_out(decided.decisions)
+        return _resolver(connection, request, part, number, decided, donors).known(decided.decisions)
+
+
+def _parts(
+    request: Request, part: PartRows, number: int, decided: Decided, donors: Any, known: Any
+) -> list[tuple[str, pa.Buffer]]:
+    """Return what actions are made of in a partition."""
+    with engine() as connection:
+        resolver = _resolver(connection, request, part, number, decided, donors, known)
+        return [(name, _compressed([some])) for name, some in resolver.parts(decided.decisions)]
 
 
 def _finished(
-    finish: Callable[[Rows, int, Filtering], Any],
+    finish: Callable[[Rows, int], Any],
     request: Request,
     part: PartRows,
     number: int,
     decided: Decided,
     donors: Any,
-    events: Sequence[pa.Table],
+    known: Any,
+    persons: list[pa.Array],
 ) -> Any:
     """Call a function with the resolved rows of a partition."""
     with engine() as connection:
-        resolver = _resolver(request, connection, part, number, decided, donors)
-        resolver.events += events
-        resolver.resolution.filtering.add(part.filtering)
+        resolver = _resolver(connection, request, part, number, decided, donors, known)
+        resolver.linked.kept[PEOPLE.element.own_id] += persons
 
         def rows() -> Rows:
-            for name, buffer in part.tables.items() if finish is not _parts else ():
+            for name, buffer in part.tables.items():
                 yield name, pa.ipc.open_stream(buffer).read_all()
-            for name, some in resolver.resolved(decided.decisions):
-                if is_part(name) == (finish is _parts):
-                    yield name, some if is_part(name) else some.drop_columns([ELEMENT])
+            resolved = resolver.resolved(decided.decisions, parts=False)
+            for name, some in chain(resolved, resolver.waiting(decided.decisions)):
+                yield name, some.drop_columns([ELEMENT])
 
-        return finish(rows(), number, resolver.resolution.filtering)
-
-
-def _parts(rows: Rows, _number: int, filtering: Filtering) -> tuple[Filtering, list[tuple[str, pa.Buffer]]]:
-    """Return what actions are made of in a partition."""
-    return filtering, [(name, _compressed([some])) for name, some in rows if is_part(name)]
+        return finish(rows(), number)
 
 
-def _with_actions(
-    finish: Callable[[Rows, int, Filtering], Any], request: Request, acted: Sequence[Any], number: int
-) -> Any:
-    """Call a function with the actions of all partitions."""
-    resolution = Resolution(request)
+def _opened(acted: Sequence[Sequence[tuple[str, pa.Buffer]]]) -> Rows:
+    """Yield what actions are made of in all partitions."""
+    for name, buffer in chain.from_iterable(acted):
+        yield name, pa.ipc.open_stream(buffer).read_all()
 
-    def parts() -> Rows:
-        for filtering, some in acted:
-            resolution.filtering.add(filtering)
-            for name, buffer in some:
-                yield name, pa.ipc.open_stream(buffer).read_all()
 
+def _persons(request: Request, acted: Any) -> list[pa.Array]:
+    """Return the ids of the people whose acts filters keep."""
+    found: list[pa.Array] = []
     with engine() as connection:
-        rows = with_actions(parts(), resolution, connection)
-        return finish(
-            ((name, some.drop_columns([ELEMENT])) for name, some in rows), number, resolution.filtering
-        )
+        for _ in with_actions(_opened(acted), Resolution(request), connection, found):
+            pass
+    return found
+
+
+def _with_actions(finish: Callable[[Rows, int], Any], request: Request, acted: Any, number: int) -> Any:
+    """Call a function with the actions of all partitions."""
+    with engine() as connection:
+        rows = with_actions(_opened(acted), Resolution(request), connection, [])
+        return finish(((name, some.drop_columns([ELEMENT])) for name, some in rows), number)
 
 
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types
@@ -276,5 +292,5 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
         return graph(self._name, self.operand("request"), self.operand("parts"), finish)
 
 
-def _as_frame(schema: pa.Schema, rows: Rows, _number: int, _filtering: Filtering) -> pd.DataFrame:
+def _as_frame(schema: pa.Schema, rows: Rows, _number: int) -> pd.DataFrame:
     return frame(pa.concat_tables([schema.empty_table(), *(some for _, some in rows)]))

@@ -28,8 +28,8 @@ from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.measures import IS_NEW, are_attendances, headline_figures, hidden_figures, rsvp_notes
 from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
-from osdi_frames.resolving.filters import FILTERS, Filtering, Filters
-from osdi_frames.resolving.resolution import SNAPSHOTS
+from osdi_frames.resolving.filters import Filtering, Filters
+from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE
 from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.actions import ACTS
@@ -87,15 +87,11 @@ class ReportRequest:
             raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
 
     @property
-    def unfiltered(self) -> dict[str, list[str]]:
-        """The tables that no filter is about, with the filters.
-
-        They are not reported.
-        """
-        chosen = [name for name in Filtering(self.filters).asked if name not in ("since", "until")]
-        applied = {element for name in chosen for element in FILTERS[name]}
+    def unreported(self) -> list[str]:
+        """The tables that the filters do not lead to."""
+        filtering = Filtering(self.filters)
         tables = dict.fromkeys([*_HEADLINE, *(declared.read_from for declared in self.reports)])
-        return {name: chosen for name in tables if chosen and TABLES[name].element not in applied}
+        return [name for name in tables if not filtering.leads_to(TABLES[name].element)]
 
     @property
     def reported(self) -> list[Report | Analysis]:
@@ -105,9 +101,9 @@ class ReportRequest:
 
     @property
     def _asked(self) -> list[Report | Analysis]:
-        unfiltered = self.unfiltered
+        unreported = self.unreported
         wanted = (declared for declared in self.reports if declared.name != "goals" or self.goals)
-        return [declared for declared in wanted if declared.read_from not in unfiltered]
+        return [declared for declared in wanted if declared.read_from not in unreported]
 
     @property
     def unpublished(self) -> list[Analysis]:
@@ -119,10 +115,17 @@ class ReportRequest:
     def columns(self) -> dict[str, list[str]]:
         """The columns to read of each table.
 
-        These are those of the reports, of the headline figures, and titles.
+        These are those of the reports, and of the headline figures.
         """
-        columns = {name: dict.fromkeys(_HEADLINE[name]) for name in _HEADLINE if name not in self.unfiltered}
-        reads = [(name, needed) for declared in self.reported for name, needed in declared.reads.items()]
+        filtering = Filtering(self.filters)
+        headline = [name for name in _HEADLINE if filtering.leads_to(TABLES[name].element)]
+        columns = {name: dict.fromkeys(_HEADLINE[name]) for name in headline}
+        reads = [
+            (name, needed)
+            for declared in self.reported
+            for name, needed in declared.reads.items()
+            if filtering.leads_to(TABLES[name].element)
+        ]
         if ACTIONS in (read := dict(reads)):
             acts = first_acts.OF_ACTS.keys() & (read.keys() | columns.keys())
             joined = {name: first_acts.joined_by(name) for name in acts}
@@ -138,6 +141,16 @@ class ReportRequest:
             if any(column.name == exclusion.COLUMN for column in TABLES[name].columns):
                 chosen[exclusion.COLUMN] = None
         return {name: list(chosen) for name, chosen in columns.items()}
+
+    @property
+    def titles(self) -> dict[str, tuple[str, ...]]:
+        """The columns of the tables whose titles are shown, which filters do not take away."""
+        keyed = (declared for declared in self.reported if isinstance(declared, Report))
+        return {
+            declared.titled.table: (declared.titled.key, "title")
+            for declared in keyed
+            if declared.titled.key in declared.keys
+        }
 
     @property
     def snapshots(self) -> tuple[str, ...]:
@@ -245,11 +258,14 @@ def collect(
     keys = {key for declared in wanted.reported if isinstance(declared, Report) for key in declared.keys}
     keys |= {exclusion.COLUMN}
     parts: dict[str, list[pa.Table]] = {}
-    empty = ((name, schema.empty_table()) for name, schema in schemas.items())
+    titles = ((name, TABLES[name].schema(TABLES[name].select(ids))) for name, ids in wanted.titles.items())
+    every = {**schemas, **{f"{WHOLE}{name}": schema for name, schema in titles}}
+    empty = ((name, schema.empty_table()) for name, schema in every.items())
     for name, some in itertools.chain(empty, rows):
         if name != SNAPSHOTS:
-            some = _condensed(some, keys | _REPEATED.get(name, set()))
-            some = some if wanted.show_addresses else hide_in_rows(some, TABLES[name])
+            table = name.removeprefix(WHOLE)
+            some = _condensed(some, keys | _REPEATED.get(table, set()))
+            some = some if wanted.show_addresses else hide_in_rows(some, TABLES[table])
         parts.setdefault(name, []).append(some)
     return {name: frame(pa.concat_tables(parts.pop(name))) for name in [*parts]}
 
@@ -260,12 +276,14 @@ def make_reports(
     *,
     inspection: Inspection | None,
     paths: Sequence[str],
+    unplaced: Mapping[str, int],
 ) -> ReportResult:
     """Make the reports of collected tables.
 
-    Warn where there is nothing to report, or not everything.
+    Warn where there is nothing to report, or not everything. `unplaced` counts the acts that filters cannot place.
     """
     filtering, states = Filtering(wanted.filters), tables.pop(SNAPSHOTS, pd.DataFrame())
+    titles = {name: tables.pop(f"{WHOLE}{name}") for name in wanted.titles}
     shown = [TABLES[name].element for name in tables if name != ACTIONS]  # these are rows of the other tables
     notes, counts, counting = filtering.lines(*shown), [], dict(tables)
     for name in tables:
@@ -278,9 +296,7 @@ def make_reports(
     of_period = not {"since", "until"}.isdisjoint(filtering.asked)
     notes += filter(None, [exclusion.note(counts)])
     notes += rsvp_notes(counting, of_period=of_period, below=wanted.min_count)
-    if unfiltered := [name for name in wanted.unfiltered if name != ACTIONS]:
-        (chosen, *_) = wanted.unfiltered.values()
-        notes.insert(1, f"not reported: {', '.join(unfiltered)} (they have no {' or '.join(chosen)})")
+    notes[1:1] = _not_reported(wanted.unreported, unplaced, filtering)
     marked = {name: _marked(name, tables) for name in first_acts.OF_ACTS if {name, ACTIONS} <= tables.keys()}
     tables |= {name: frame for name, (frame, _) in marked.items()}
     notes += [said for frame, said in marked.values() if said and frame[IS_NEW].notna().any()]
@@ -288,7 +304,7 @@ def make_reports(
     if len(states):
         snapshots, partial = _snapshots(states, counting["events"], pulls)
         notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
-    made = _make(wanted, {**tables, GROWTH.table: snapshots})
+    made = _make(wanted, {**tables, GROWTH.table: snapshots}, titles)
     result = ReportResult(counting, made, inspection, tuple(notes))
     own = {declared.name: dict(frame.attrs) for declared, frame in made}
     if wanted.min_count is not None:
@@ -362,7 +378,19 @@ def _snapshots(
     return states.assign(**{exclusion.COLUMN: None}), len(partial)
 
 
-def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[Made]:
+def _not_reported(tables: Sequence[str], unplaced: Mapping[str, int], filtering: Filtering) -> Iterator[str]:
+    """Yield which tables filters do not lead to, and how many acts they cannot place."""
+    if tables:
+        yield f"not reported: {', '.join(tables)} ({filtering.name} does not lead to them)"
+    if found := {name: count for name, count in unplaced.items() if count}:
+        counts = ", ".join(counted(count, name) for name, count in found.items())
+        about = " and ".join(filtering.columns_asked)
+        yield f"not known: the {about} of {counts}; they are left out"
+
+
+def _make(
+    wanted: ReportRequest, frames: Mapping[str, pd.DataFrame], titles: Mapping[str, pd.DataFrame]
+) -> list[Made]:
     """Make the reports for which there are rows.
 
     Growth needs a second pull, and is not made where attendances say when the RSVPs were; some tables are in few
@@ -370,7 +398,7 @@ def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[Mad
     """
     has_dates = len(frames.get(ATTENDANCES.table, ())) > 0
     made = [
-        (declared, _made(declared, wanted, frames))
+        (declared, _made(declared, wanted, frames, titles))
         for declared in wanted.reported
         if (declared.table in _HEADLINE or len(frames[declared.table]))
         and not (_is_growth(declared) and has_dates)
@@ -383,7 +411,10 @@ def _make(wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]) -> list[Mad
 
 
 def _made(
-    declared: Report | Analysis, wanted: ReportRequest, frames: Mapping[str, pd.DataFrame]
+    declared: Report | Analysis,
+    wanted: ReportRequest,
+    frames: Mapping[str, pd.DataFrame],
+    titles: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
     if isinstance(declared, Analysis):
         return declared.make(frames, wanted)
@@ -391,7 +422,7 @@ def _made(
         declared,
         frames[declared.table],
         Counting(include=wanted.include, spelling=wanted.spelling),
-        titles=frames.get(declared.titled.table),
+        titles=titles.get(declared.titled.table),
     )
 
 

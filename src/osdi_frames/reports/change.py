@@ -277,7 +277,7 @@ def news(
     Parameters
     ----------
     tables
-        ``actions`` with date, ``events`` and ``petitions`` with title, created_date, gone_since and excluded
+        ``actions`` with date; ``events``, ``petitions`` or both with title, created_date, gone_since and excluded
     period, until, now
         as for `compare`, of the acts; without `until`, what has a doubtful date is not listed
     include
@@ -296,7 +296,7 @@ def news(
     dates = take(tables["actions"], {"date": utc}, report="news")["date"]
     periods, found = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, until, report="news"), []
     aside: list[str] = []
-    for name in ("events", "petitions"):
+    for name in (name for name in ("events", "petitions") if name in tables):
         frame = tables[name]
         gone = frame.assign(news="gone", date=frame["gone_since"])
         new = exclusion.split(frame, exclusion.included(include))[0]

@@ -165,13 +165,8 @@ class Report:
 
     @property
     def reads(self) -> dict[str, tuple[str, ...]]:
-        """The columns that it needs of each table.
-
-        Its own table is the first.
-        """
-        own = {self.read_from: (*self.columns, *contexts(self.keys))}
-        titled = self.titled
-        return own | ({titled.table: (titled.key, "title")} if titled.table != self.read_from else {})
+        """The columns that it needs of its table."""
+        return {self.read_from: (*self.columns, *contexts(self.keys))}
 
     @property
     def reader(self) -> str:

@@ -19,7 +19,7 @@ from osdi_frames.parsing.database import Engine, sql_text
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Resolution, Rows
-from osdi_frames.resolving.versions import SpilledTables, among, without
+from osdi_frames.resolving.versions import SpilledTables
 from osdi_frames.tables.actions import ACTIONS, ACTS, PLACE, REFERRED, Act, made_of
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import Table
@@ -41,12 +41,11 @@ _OF_NEW: Final = (
 _AT_ONCE: Final = 1 << 17  # acts that are ordered at once: DuckDB takes a kilobyte for each
 
 
-def part(table: Table, columns: Sequence[str], rows: pa.Table, failing: np.ndarray) -> tuple[str, pa.Table]:
+def part(table: Table, columns: Sequence[str], rows: pa.Table, passes: pa.Array) -> tuple[str, pa.Table]:
     """Return resolved rows as `with_actions` takes them.
 
-    `columns` are those that actions are made of, `failing` the elements that filters leave out.
+    `columns` are those that actions are made of; `passes` says which rows filters keep, whatever their date.
     """
-    passes = pa.array(~among(rows[ELEMENT].to_numpy(), failing))
     return _OF + table.name, rows.select([*columns, ELEMENT]).append_column(PASSES, passes)
 
 
@@ -55,17 +54,20 @@ def is_part(name: str) -> bool:
     return name.startswith(_OF)
 
 
-def with_actions(rows: Rows, resolution: Resolution, engine: Engine) -> Rows:
-    """Yield the requested rows, those of actions last."""
+def with_actions(rows: Rows, resolution: Resolution, engine: Engine, acted: list[pa.Array]) -> Rows:
+    """Yield the requested rows, those of actions last; add the ids of those who acted to `acted`."""
     parts = defaultdict[str, SpilledTables](SpilledTables)
     for name, some in rows:
         if is_part(name):
             parts[name.removeprefix(_OF)].add(some)
         else:
             yield name, some
-    names = [column.name for column in resolution.actions]
-    for some in actions(parts, names, resolution.filtering, engine):
-        yield ACTIONS.name, some
+    shown = ACTIONS.schema(resolution.actions)
+    for found in actions(parts, resolution.acts, resolution.filtering, engine):
+        acted.append(found["person_id"].unique())
+        if resolution.actions:
+            numbers = pa.array(np.arange(len(found)))
+            yield ACTIONS.name, found.select(shown.names).cast(shown).append_column(ELEMENT, numbers)
 
 
 def actions(
@@ -73,7 +75,7 @@ def actions(
 ) -> Iterator[pa.Table]:
     """Yield the acts that pass filters, some at a time.
 
-    They have the named columns of actions and `ELEMENT`. `rows` are resolved rows by table, as `part` returns them.
+    They have the named columns of actions, and more. `rows` are resolved rows by table, as `part` returns them.
     """
     tables = made_of(names)
     _put(rows, tables, engine)
@@ -86,7 +88,6 @@ def actions(
     )
     engine.put("persons", persons)
     counts = np.zeros(len(persons) + 1, np.int64)
-    shown = ACTIONS.schema(ACTIONS.select(names))
     for period in _periods(acts, engine):
         found = engine.ask(
             f"""{acts} SELECT acts.*, {_OF_NEW} AS of_new,
@@ -94,10 +95,7 @@ def actions(
             FROM acts LEFT JOIN persons USING (person_id) WHERE {period} ORDER BY {_ORDER}"""
         )
         found = _numbered(found, counts).filter(found[PASSES])
-        numbers = pa.array(np.arange(len(found)))
-        made = found.select(shown.names).cast(shown).append_column(ELEMENT, numbers)
-        dated = pa.table({"date": found["date"], ELEMENT: numbers})
-        yield without(made, filtering.failing(ACTIONS.element, dated))
+        yield found.filter(filtering.in_period(ACTIONS.element, found))
 
 
 def _put(rows: Mapping[str, SpilledTables], tables: Mapping[Table, tuple[str, ...]], engine: Engine) -> None:

@@ -1,16 +1,17 @@
 """Filters by period, petition, campaign and status.
 
-They are declared here, as columns of element types. The rows of child tables are kept or left out with their element.
+A filter is a column of an element type, declared here. It holds for the elements of that type, for those that refer to
+them, for what people did there, and for these people. By a period each table is filtered by its own date.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import reduce
-from itertools import chain
 from typing import Any, Final, TypeAlias, TypedDict
 
 import numpy as np
@@ -19,15 +20,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidArgument, UnknownValue, nearest, only_known
-from osdi_frames.parsing.plan import ELEMENT
+from osdi_frames.parsing.columns import same_texts
 from osdi_frames.quoting import quoted
-from osdi_frames.tables import element_types
-from osdi_frames.tables.actions import ACTIONS
+from osdi_frames.tables import TABLES, element_types, main_table, references
+from osdi_frames.tables.actions import ACTIONS, ACTS
 from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN
 from osdi_frames.tables.events import EVENT
+from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.petitions import PETITION
-from osdi_frames.tables.schema import ElementType
-from osdi_frames.tables.signatures import SIGNATURE
+from osdi_frames.tables.schema import ElementType, Table
 
 Moment: TypeAlias = str | date | None
 Values: TypeAlias = str | Iterable[str] | None
@@ -43,38 +44,73 @@ class Filters(TypedDict, total=False):
     status: Values
 
 
-#: Events are in a period by their own date, acts by when they were done.
-_ACTS: Final = tuple(element for element in element_types() if element.type_key)
-_DATES: Final = {element: str(element.month) for element in (EVENT, *_ACTS, ACTIONS.element)}
 #: The filters that are about a time, and how they compare.
 _BOUNDS: Final = {"since": pc.greater_equal, "until": pc.less}
-#: What can be asked for: the column of each element type that a filter is about; elements of other types are kept.
-FILTERS: Final[Mapping[str, Mapping[ElementType, str]]] = dict.fromkeys(_BOUNDS, _DATES) | {
-    "petition": {SIGNATURE: "petition_id", PETITION: "petition_id"},
-    "campaign": {EVENT: "event_campaign_id", EVENT_CAMPAIGN: "event_campaign_id"},
-    "status": {EVENT: "status"},
+#: What can be asked for: an element type and its column.
+_DECLARED: Final = {
+    "petition": (PETITION, "petition_id"),
+    "campaign": (EVENT_CAMPAIGN, "event_campaign_id"),
+    "status": (EVENT, "status"),
 }
-#: Values that are no error if they occur nowhere (interface 3).
-_KNOWN: Final = {"status": ("confirmed", "tentative", "cancelled")}
-#: The types whose titles are shown where an id is not found.
-_TITLED: Final = (EVENT_CAMPAIGN, PETITION)
-#: The methods of an archive that list ids with their titles.
-_LISTS: Final = {"petition": "petitions()", "campaign": "campaigns()"}
+_PERSON: Final = PEOPLE.element
+_ACTING: Final = frozenset(act.table.element for act in ACTS)
+
+
+def _dates() -> dict[ElementType, str]:
+    """Return the date of each type that is filtered by its own.
+
+    What others refer to, as petitions, has a title and no time; but events take place.
+    """
+    referred = {other for element in element_types() for other in references(element).values()}
+    dated = (element for element in element_types() if element == EVENT or element not in referred)
+    return {element: str(element.month) for element in (*dated, ACTIONS.element)}
+
+
+def _reached(of: ElementType, column: str) -> dict[ElementType, str]:
+    """Return the types for which a column of one holds, and their columns that are compared.
+
+    Those that refer to a type are compared by its id; what is neither that nor an act is of a person who acted.
+    """
+    found = {of: column}
+    for element in in_order_of_reference(element_types()):
+        by = {name: other for name, other in references(element).items() if other != _PERSON}
+        for name in (name for name, other in by.items() if other in found):
+            found.setdefault(element, name)
+    if found.keys() & _ACTING:
+        of_people = (element for element in element_types() if _PERSON in references(element).values())
+        others = (element for element in of_people if element not in {*_ACTING, *found})
+        found |= dict.fromkeys((_PERSON, *others, ACTIONS.element), _PERSON.own_id)
+    return found
+
+
+def in_order_of_reference(elements: Iterable[ElementType]) -> list[ElementType]:
+    """Return types, each after those that it refers to."""
+
+    def depth(element: ElementType) -> int:
+        return 1 + max(map(depth, references(element).values()), default=0)
+
+    return sorted(elements, key=depth)
+
+
+#: The types that each filter leads to, with the columns that are compared. A type that is not there is kept whole by a
+#: period; other filters do not lead to it.
+FILTERS: Final[Mapping[str, Mapping[ElementType, str]]] = {
+    **dict.fromkeys(_BOUNDS, {_PERSON: _PERSON.own_id} | _dates()),
+    **{name: _reached(*declared) for name, declared in _DECLARED.items()},
+}
 
 
 class Filtering:
-    """The requested filters, and the values they met.
-
-    An error lists the ids and titles that were met.
-    """
+    """The requested filters."""
 
     def __init__(self, filters: Filters) -> None:
         r"""Check filters.
 
-        Raise InvalidArgument for a time that cannot be read, TypeError for a filter that is not declared.
+        Raise InvalidArgument for a time that cannot be read, and for filters that lead to no common table; TypeError
+        for one that is not declared.
 
-        >>> print(Filtering({"since": "2026-05", "petition": "5f"}).lines(EVENT, SIGNATURE)[0])
-        only: since 2026-05 (events by start_date, signatures by created_date); petition 5f (signatures)
+        >>> print(Filtering({"since": "2026-05", "status": "tentative"}).lines(EVENT)[0])
+        only: since 2026-05 (events by start_date); status tentative (events)
         """
         only_known("where", filters, FILTERS)
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
@@ -83,60 +119,112 @@ class Filtering:
         moments = [_moment(name, *self.asked[name]) for name in _BOUNDS if name in self.asked]
         if len(moments) == 2 and moments[0] >= moments[1]:
             raise InvalidArgument(f"since {self.asked['since'][0]} is after until {self.asked['until'][0]}")
-        self.met: defaultdict[str, set[str]] = defaultdict(set)
-        self.titles: dict[str, str] = {}
+        self.columns_asked = [name for name in self.asked if name not in _BOUNDS]
+        if not any(self.leads_to(element) and not self.waits(element) for element in element_types()):
+            raise InvalidArgument(f"{self.name} leads to no table; call where() for each of them alone")
 
-    def columns(self, element: ElementType) -> list[str]:
-        """Return the columns of a type that filters need."""
-        needed = [FILTERS[name][element] for name in self.asked if element in FILTERS[name]]
-        return [*needed, "title"] if needed and element in _TITLED else needed
+    @property
+    def name(self) -> str:
+        """What the filters are called together."""
+        return f"the filter by {' and '.join(self.columns_asked)}"
 
-    def failing(self, element: ElementType, rows: pa.Table, *, bounds: bool = True) -> np.ndarray:
-        """Return the numbers of the elements that fail, sorted as they are.
+    def leads_to(self, element: ElementType) -> bool:
+        """Return whether every filter leads to a type; a period does to all."""
+        return all(element in FILTERS[name] for name in self.columns_asked)
 
-        The rows are those of the main table of a type. Without `bounds`, all times pass.
+    def refuse(self, table: Table) -> None:
+        """Raise InvalidArgument if a filter does not lead to a table."""
+        if not self.leads_to(table.element):
+            reached = ", ".join(other.name for other in TABLES.values() if self.leads_to(other.element))
+            raise InvalidArgument(f"{self.name} does not lead to {table.name}; it leads to {reached}")
+
+    def left_out(self) -> str:
+        """Say which tables of elements filters do not lead to; nothing where they lead to all."""
+        names = [main_table(element).name for element in element_types() if not self.leads_to(element)]
+        return f"left out: {', '.join(names)} ({self.name} does not lead to them)" if names else ""
+
+    def waits(self, element: ElementType) -> bool:
+        """Return whether elements of a type are kept by who acted, which is known at the end."""
+        return element != ACTIONS.element and any(
+            FILTERS[name].get(element) == _PERSON.own_id for name in self.asked
+        )
+
+    def follows(self, element: ElementType) -> bool:
+        """Return whether elements of a type are kept by what else is kept."""
+        return self.waits(element) or bool(self.by_reference(element))
+
+    def by_reference(self, element: ElementType) -> dict[str, None]:
+        """Return the columns of a type's main table that refer to what is kept of others."""
+        compared = {name: FILTERS[name].get(element) for name in self.columns_asked}
+        others = (column for name, column in compared.items() if column != _DECLARED[name][1])
+        return dict.fromkeys(column for column in others if column not in (None, _PERSON.own_id))
+
+    def needs(self, elements: Iterable[ElementType]) -> dict[Table, tuple[str, ...]]:
+        """Return the columns that decide which elements of some types are kept.
+
+        Every column that has the values asked for is among them: one that occurs in none is an error.
         """
-        passes = [
-            self._passes(name, element, rows)
-            for name in self.asked
-            if element in FILTERS[name] and (bounds or name not in _BOUNDS)
-        ]
-        if not passes:
-            return np.empty(0, np.int64)
-        failing: np.ndarray = rows[ELEMENT].filter(pc.invert(reduce(pc.and_, passes))).to_numpy()
-        return failing
+        needed: defaultdict[ElementType, dict[str, None]] = defaultdict(dict)
+        for name in self.columns_asked:
+            of, column = _DECLARED[name]
+            for element in FILTERS[name]:
+                if FILTERS[name][element] == column:
+                    needed[element] |= {column: None, element.own_id: None}
+            needed[of] |= {"title": None} if column == of.own_id else {}
+        waiting = [*elements]
+        while waiting:
+            element = waiting.pop()
+            columns = {FILTERS[name].get(element): None for name in self.asked}
+            needed[element] |= {column: None for column in columns if column}
+            for other in (references(element)[column] for column in self.by_reference(element)):
+                needed[other] |= {other.own_id: None}
+                waiting.append(other)
+        return {main_table(element): tuple(columns) for element, columns in needed.items() if columns}
 
-    def add(self, other: Filtering) -> None:
-        """Add what the filters met in another partition."""
-        self.titles.update(other.titles)
-        for name, values in other.met.items():
-            self.met[name] |= values
+    def in_period(self, element: ElementType, rows: pa.Table) -> pa.ChunkedArray:
+        """Return which rows of a type's main table are in the period; all are of a type without a date."""
+        passes = [_all(rows)]
+        for name in _BOUNDS.keys() & self.asked.keys():
+            column = FILTERS[name].get(element)
+            if column and column != _PERSON.own_id:
+                moment = pa.scalar(_moment(name, *self.asked[name]), rows[column].type)
+                passes.append(pc.fill_null(_BOUNDS[name](rows[column], moment), False))
+        return reduce(pc.and_, passes)
 
-    def _passes(self, name: str, element: ElementType, rows: pa.Table) -> pa.ChunkedArray:
-        """Return which rows pass a filter; note their ids.
+    def belonging(
+        self, element: ElementType, rows: pa.Table, kept: Mapping[str, Sequence[pa.Array]]
+    ) -> pa.ChunkedArray:
+        """Return which rows of a type's main table have, or refer to, what is asked for, whatever their date.
 
-        Ids that other filters leave out are noted too.
+        `kept` are the ids of what is kept of other types, by their columns.
         """
-        asked, column = self.asked[name], rows[FILTERS[name][element]]
-        if name in _BOUNDS:
-            moment = pa.scalar(_moment(name, *asked), column.type)
-            return pc.fill_null(_BOUNDS[name](column, moment), False)
-        self.met[name].update(pc.unique(column).drop_null().to_pylist())
-        if element in _TITLED:
-            pairs = zip(column.to_pylist(), rows["title"].to_pylist(), strict=True)
-            self.titles.update((id_, title) for id_, title in pairs if title)
-        return pc.is_in(column, pa.array(asked, pa.string()))
+        passes = [_all(rows)]
+        for name in self.columns_asked:
+            if element not in FILTERS[name]:
+                return pc.invert(_all(rows))
+            of, column = _DECLARED[name]
+            if FILTERS[name][element] == column:
+                asked = pa.array(self.asked[name], pa.string())
+                is_id = column == of.own_id
+                passes.append(pc.is_in(rows[column], asked if is_id else same_texts(rows[column], asked)))
+        columns = [*self.by_reference(element), *([_PERSON.own_id] if self.waits(element) else [])]
+        passes += [pc.is_in(rows[column], _joined(kept[column])) for column in dict.fromkeys(columns)]
+        return reduce(pc.and_, passes)
 
-    def refuse_unknown(self) -> None:
-        """Raise UnknownValue for an id that occurs nowhere."""
-        for name, asked in self.asked.items():
-            found = sorted({*self.met[name], *_KNOWN.get(name, ())})
-            for value in asked if name not in _BOUNDS else ():
-                if value not in found:
-                    hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
-                    if found and name in _LISTS and not self.titles:
-                        hint += f"; {_LISTS[name]} lists ids with titles"
-                    raise UnknownValue(f"no {name} is {quoted(value)}; {hint}")
+    def unplaced(
+        self, element: ElementType, rows: pa.Table, known: Mapping[str, Sequence[pa.Array]]
+    ) -> pa.ChunkedArray:
+        """Return which rows of acts refer to nothing that is known, so that a filter cannot hold for them.
+
+        `known` are all ids of other types, by their columns.
+        """
+        lacking = [pc.invert(_all(rows))]
+        for name in self.columns_asked:
+            if (column := FILTERS[name].get(element)) in references(element):
+                lacking.append(pc.is_null(rows[column]))
+            if column in self.by_reference(element):
+                lacking.append(pc.invert(pc.is_in(rows[column], _joined(known[column]))))
+        return reduce(pc.or_, lacking)
 
     def lines(self, *elements: ElementType) -> list[str]:
         """Return a line about the filters, if there are any.
@@ -147,15 +235,68 @@ class Filtering:
         for name, values in self.asked.items():
             types: defaultdict[str, list[str]] = defaultdict(list)
             for element, column in FILTERS[name].items():
-                if element in (elements or element_types()):
-                    named = element.plural or f"{element.name}s"  # acts of all kinds are no collection
-                    types[column].append(named.replace("_", " "))
-            about = [f"{_enumerated(some)} by {column}" for column, some in types.items()]
+                if element in (elements or (*element_types(), ACTIONS.element)) and self.leads_to(element):
+                    types[column].append(named(element))
+            by = {_PERSON.own_id: "what they did"}
+            about = [f"{_enumerated(some)} by {by.get(column, column)}" for column, some in types.items()]
             if name not in _BOUNDS:
-                about = list(chain.from_iterable(types.values()))
+                about = [text for some in types.values() for text in some]
             if about:
                 asked.append(f"{name} {', '.join(values)} ({', '.join(about)})")
         return [f"only: {'; '.join(asked)}"] if asked else []
+
+
+def named(element: ElementType) -> str:
+    """Return what elements of a type are called; acts of all kinds are no collection."""
+    return (element.plural or f"{element.name}s").replace("_", " ")
+
+
+def _joined(ids: Sequence[pa.Array]) -> pa.Array:
+    return pa.concat_arrays([pa.array([], pa.string()), *ids])
+
+
+def _all(rows: pa.Table) -> pa.Array:
+    return pa.array(np.ones(len(rows), bool))
+
+
+@dataclass(slots=True)
+class Occurring:
+    """The values that occur of what filters ask for, in any version, and the titles of ids."""
+
+    values: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    titles: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Occurring]) -> Occurring:
+        """Return what occurs in several partitions."""
+        every = cls()
+        for part in parts:
+            every.titles |= part.titles
+            for name, values in part.values.items():
+                every.values[name] |= values
+        return every
+
+    def add(self, filtering: Filtering, element: ElementType, rows: pa.Table) -> None:
+        """Note what occurs in rows of the main table of a type."""
+        for name in filtering.columns_asked:
+            of, column = _DECLARED[name]
+            if FILTERS[name].get(element) == column:
+                self.values[name].update(pc.unique(rows[column]).drop_null().to_pylist())
+            if element == of and column == of.own_id:
+                pairs = zip(rows[column].to_pylist(), rows["title"].to_pylist(), strict=True)
+                self.titles.update((id_, title) for id_, title in pairs if title)
+
+    def refuse_unknown(self, filtering: Filtering) -> None:
+        """Raise UnknownValue for a value that occurs nowhere; the message lists ids and titles that do."""
+        for name in filtering.columns_asked:
+            of, column = _DECLARED[name]
+            known = filter(None, of.known_statuses) if column == "status" else ()  # may occur nowhere
+            found = sorted({*self.values[name], *known})
+            for value in filtering.asked[name]:
+                same = [value] if column == of.own_id else same_texts(pa.array(found), [value]).to_pylist()
+                if not {*same} & {*found}:
+                    hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
+                    raise UnknownValue(f"no {name} is {quoted(value)}; {hint}")
 
 
 def _enumerated(names: list[str]) -> str:

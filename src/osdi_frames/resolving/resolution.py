@@ -10,8 +10,9 @@ from typing import Final, Literal, TypeAlias
 
 import pyarrow as pa
 
-from osdi_frames.errors import InvalidArgument
+from osdi_frames.errors import InvalidArgument, SourceWarning
 from osdi_frames.parsing.plan import Blocks, Plan
+from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import quoted
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
@@ -37,12 +38,33 @@ Rows: TypeAlias = Iterator[tuple[str, pa.Table]]
 SNAPSHOTS: Final = "event_snapshots"
 
 
-def named_tables(tables: Tables, dedupe: Dedupe = True) -> Mapping[str, Columns]:
-    """Return the columns by table; None stands for all: actions are made of resolved acts only."""
+#: What precedes the name of a table in the name of its rows that are read whatever the filters.
+WHOLE: Final = "whole "
+
+
+def named_tables(
+    tables: Tables, dedupe: Dedupe = True, filters: Filters | None = None
+) -> Mapping[str, Columns]:
+    """Return the columns by table; None stands for all that can be read so.
+
+    Those that filters do not lead to are left out with a warning.
+    """
     if isinstance(tables, str):
         raise TypeError(f"tables is a list of names: tables=[{quoted(tables)}]")
-    every = [name for name in TABLES if dedupe is True or name != ACTIONS.name]
-    return tables if isinstance(tables, Mapping) else dict.fromkeys(every if tables is None else tables)
+    if tables is not None:
+        return tables if isinstance(tables, Mapping) else dict.fromkeys(tables)
+    filtering = Filtering(filters or {})
+    every = [
+        table for table in TABLES.values() if dedupe is True or not _is_of_acts(table.element, filtering)
+    ]
+    if said := filtering.left_out():
+        warn_caller(said, SourceWarning)
+    return dict.fromkeys(table.name for table in every if filtering.leads_to(table.element))
+
+
+def _is_of_acts(element: ElementType, filtering: Filtering) -> bool:
+    """Return whether rows are made of resolved acts, or kept by them."""
+    return element == ACTIONS.element or filtering.waits(element)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +77,8 @@ class Request:
     tables: Mapping[str, Columns] = field(kw_only=False)
     snapshots: tuple[str, ...] = ()
     """The columns of events to return of every version, as the rows of `SNAPSHOTS`."""
+    whole: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of tables to return whatever the filters, for titles, as rows named `WHOLE` and the table."""
     prefix: str | None = None
     dedupe: Dedupe = True
     people: bool = True
@@ -79,26 +103,61 @@ class Resolution:
             For a `dedupe` that an element type does not have, and what `Filtering` raises.
         """
         self.request = request
+        self.filtering = filtering = Filtering(request.filters)
         asked = {declared(name): declared(name).select(columns) for name, columns in request.tables.items()}
+        for table in asked:
+            filtering.refuse(table)
+            if request.dedupe is not True and _is_of_acts(table.element, filtering):
+                why = "made of" if table == ACTIONS else "filtered by"
+                raise InvalidArgument(f"{table.name} are {why} resolved acts: they are read with dedupe=True")
         self.schemas = {table.name: table.schema(columns) for table, columns in asked.items()}
         """What is returned of each table asked for."""
         self.actions = asked.pop(ACTIONS, ())
         """The columns of actions that are asked for."""
-        self.made_of = made_of([column.name for column in self.actions]) if self.actions else {}
+        self.waiting = {table.element for table in asked if filtering.waits(table.element)}
+        """The types whose elements are kept by who acted: their rows come after those of actions."""
+        self.acts = [column.name for column in self.actions] or (
+            ["person_id", "date"] if self.waiting else []
+        )
+        """The columns of actions that are asked for, or decide what is kept."""
+        self.made_of = made_of(self.acts) if self.acts else {}
+        """The columns of tables that actions are made of, where any are needed."""
         self.asked = asked
-        """The columns of the tables that documents hold, those included that actions are made of."""
-        for table, names in self.made_of.items():
-            asked[table] = tuple(dict.fromkeys((*asked.get(table, ()), *table.select(names))))
-        if self.actions and request.dedupe is not True:
-            raise InvalidArgument("actions are made of resolved acts: they are read with dedupe=True")
+        """The columns of the tables that documents hold, those included that actions are made of, and filters need."""
+        self.types = tuple(dict.fromkeys(table.element for table in asked))
+        """The types that are asked for."""
+        if self.actions:
+            self.types = tuple(dict.fromkeys((*self.types, *(table.element for table in self.made_of))))
         self.merges = request.dedupe is True
         """Whether the blocks of a thing come from different versions."""
-        self.identities = {table.element: _identities(table.element, request.dedupe) for table in self.asked}
+        self.identities = {table.element: _identities(table.element, request.dedupe) for table in asked}
+        for table, names in self._needed_by_others():
+            asked[table] = tuple(dict.fromkeys((*asked.get(table, ()), *table.select(names))))
+            self.identities.setdefault(table.element, table.element.identities if self.merges else ())
         if self.has_reasons:
             self.identities.setdefault(EVENT, EVENT.identities)
-        self.filtering = Filtering(request.filters)
         self.kept: Counter[str] = Counter()
         """How many different elements there are of each type, those that filters leave out included."""
+        self.unplaced: Counter[str] = Counter()
+        """How many acts of each type refer to nothing that is known, so that filters leave them out."""
+
+    def _needed_by_others(self) -> Iterator[tuple[Table, tuple[str, ...]]]:
+        """Yield the columns of tables that actions, titles and filters need."""
+        yield from self.made_of.items()
+        yield from ((declared(name), columns) for name, columns in self.request.whole.items())
+        if self.asked:
+            yield from self.filtering.needs(dict.fromkeys(table.element for table in self.asked)).items()
+
+    @cached_property
+    def linking(self) -> set[ElementType]:
+        """The types whose kept elements decide about those of others."""
+        columns = (column for element in self.identities for column in self.filtering.by_reference(element))
+        return {element for element in self.identities if element.own_id in {*columns}}
+
+    def streams(self, element: ElementType) -> bool:
+        """Return whether rows of a type need no others."""
+        is_single = element in self.identities and not self.identities[element]
+        return is_single and not self.filtering.follows(element)
 
     @property
     def has_reasons(self) -> bool:
@@ -192,7 +251,6 @@ class Resolution:
         for element, identities in self.identities.items():
             main = main_table(element)
             yield main, Rules(identities=identities).ordering if identities else ()
-            yield main, self.filtering.columns(element)
             children = [table for table in self.asked if table.element == element and table.rows]
             yield main, (column.name for table in children for column in table.keys)
             if self.proves(element):
@@ -229,7 +287,7 @@ class Resolution:
         found = {}
         for element, identities in self.identities.items():
             main = main_table(element)
-            if identities:
+            if not self.streams(element):
                 found[element] = Rules(
                     identities=identities,
                     blocks=self.blocks(element),
@@ -259,8 +317,8 @@ class Resolution:
             table = source.table
             inside = tuple(table.keys_of(people.columns_of(block), prefixes) for block in people.BLOCKS)
             blocks[table] = (*(blocks[table] if source.is_act else ()), *inside)
-        asked = dict.fromkeys(table.element for table in self.asked)
-        made_of = (source.table.element for source in SOURCES if self.merges and PEOPLE in self.asked)
+        asked = dict.fromkeys(self.types)
+        made_of = (source.table.element for source in SOURCES if self.merges and PEOPLE.element in asked)
         return Plan(
             columns={table: tuple(map(table.column, names)) for table, names in self.needed.items()},
             prefixes=prefixes,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from typing import Final
@@ -17,8 +18,9 @@ from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import actions, gone, people
+from osdi_frames.resolving.filters import Filtering, Occurring, in_order_of_reference
 from osdi_frames.resolving.people import Donors
-from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
+from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE, Resolution, Rows
 from osdi_frames.resolving.versions import (
     Merger,
     SpilledTables,
@@ -27,7 +29,6 @@ from osdi_frames.resolving.versions import (
     only,
     replaced,
     with_column,
-    without,
 )
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
@@ -42,12 +43,43 @@ _NO_EVENTS: Final = pa.table({name: pa.array([], pa.string()) for name in OF_EVE
 
 
 @dataclass(slots=True)
+class Linked:
+    """The ids of what decides about others, by their columns: of all things there are, and of those that filters keep.
+
+    Whether they are in the period that is asked for does not matter.
+    """
+
+    known: defaultdict[str, list[pa.Array]] = field(default_factory=lambda: defaultdict(list))
+    kept: defaultdict[str, list[pa.Array]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def joined(cls, parts: Iterable[Linked]) -> Linked:
+        """Return the ids of several partitions."""
+        every = cls()
+        for part in parts:
+            for own, others in ((every.known, part.known), (every.kept, part.kept)):
+                for name, ids in others.items():
+                    own[name] += ids
+        return every
+
+    def add(self, element: ElementType, rows: pa.Table, filtering: Filtering) -> None:
+        """Note the ids of rows of the main table of a type."""
+        ids = rows[element.own_id]
+        self.known[element.own_id] += ids.chunks
+        self.kept[element.own_id] += ids.filter(filtering.belonging(element, rows, self.kept)).chunks
+
+
+@dataclass(slots=True)
 class Collected:
     """The versions of all things of an archive, or of a part of it."""
 
     versions: dict[ElementType, Versions]
     parents: dict[ElementType, list[pa.Table]]
     """Which pulls list what signatures, attendances and others belong to; see `gone.listed_parents`."""
+    occurring: Occurring
+    """What occurs of what filters ask for."""
+    linked: Linked
+    """The ids by which filters keep versions of others, where these are not resolved."""
     last: int = -1
     """The number of the last element."""
 
@@ -56,7 +88,9 @@ class Collected:
         """Return what is to be filled."""
         versions = {element: Versions(rules) for element, rules in resolution.rules.items()}
         proved = filter(resolution.proves, element_types())
-        return cls(versions, {element.parent: [] for element in proved if element.parent})
+        return cls(
+            versions, {element.parent: [] for element in proved if element.parent}, Occurring(), Linked()
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Collected]) -> Collected:
@@ -70,7 +104,12 @@ class Collected:
                 for seen in part.versions[element].seen:
                     every.seen.add(seen)
         parents = {element: [*chain(*(part.parents[element] for part in parts))] for element in first.parents}
-        return cls(versions, parents)
+        return cls(
+            versions,
+            parents,
+            Occurring.joined(part.occurring for part in parts),
+            Linked.joined(part.linked for part in parts),
+        )
 
     def pruned(self, engine: Engine) -> Collected:
         """Return what can be used of it, whatever is collected elsewhere."""
@@ -90,6 +129,10 @@ class Collected:
         for element, ids in self.parents.items():
             if (rows := main.get(main_table(element))) is not None:
                 ids.append(gone.listed_parents(element, rows, resolution.accounts))
+        for table, rows in main.items() if resolution.filtering.columns_asked and resolution.asked else ():
+            self.occurring.add(resolution.filtering, table.element, rows)
+            if table.element in resolution.linking and not resolution.merges:
+                self.linked.add(table.element, rows, resolution.filtering)
         self.last = max([self.last, *(pc.max(rows[ELEMENT]).as_py() or 0 for rows in main.values())])
         for select, rows in group.rows:
             table, element = select.table, select.table.element
@@ -190,6 +233,8 @@ class Resolver:
         """The rows of what was collected here, and of what things need that was collected elsewhere."""
         self.events = [_NO_EVENTS]
         """The events that are left out, and why."""
+        self.linked = Linked()
+        """The ids by which filters keep what refers to them."""
 
     def rows(self, groups: Iterable[GroupResult]) -> Rows:
         """Yield the rows of the requested tables.
@@ -204,52 +249,78 @@ class Resolver:
         for group in groups:
             yield from self.collect(group)
         self.collected.add_late_persons(self.resolution, self.engine)
-        yield from self.resolved(Decisions.of(self.collected.versions, self.resolution, self.engine))
-        self.resolution.filtering.refuse_unknown()
+        self.collected.occurring.refuse_unknown(self.resolution.filtering)
+        self.linked = self.collected.linked
+        decisions = Decisions.of(self.collected.versions, self.resolution, self.engine)
+        rows = self.resolved(decisions)
+        if self.resolution.made_of:
+            acted = self.linked.kept[PEOPLE.element.own_id]
+            rows = actions.with_actions(rows, self.resolution, self.engine, acted)
+        yield from rows
+        yield from self.waiting(decisions)
 
     def collect(self, group: GroupResult) -> Rows:
         """Keep the versions of a group; yield the rows that need no others."""
-        resolution, failing = self.resolution, dict[ElementType, np.ndarray]()
+        resolution, passing = self.resolution, dict[ElementType, np.ndarray]()
         self.collected.add(group, resolution, self.engine)
         for select, rows in group.rows:
             table, element = select.table, select.table.element
             if table == EVENTS and resolution.request.snapshots:
                 yield SNAPSHOTS, rows.select([*resolution.request.snapshots, ELEMENT])
-            if element in resolution.identities and not resolution.identities[element]:
+            if resolution.streams(element):
                 settled = self._settled(table, rows)
-                if not table.rows:
-                    failing[element] = resolution.filtering.failing(element, settled)
-                if table in resolution.asked:
-                    yield table.name, self._shown(table, without(settled, failing[element]))
+                if resolution.filtering.asked and not table.rows:
+                    passing[element] = self._passing(element, settled)[ELEMENT].to_numpy()
+                if table.name in resolution.schemas:
+                    some = only(settled, passing[element]) if passing else settled
+                    yield table.name, self._shown(table, some)
 
-    def left_out(self, decisions: Decisions) -> pa.Table:
-        """Return the events that are left out, and why."""
-        for _ in self._things(EVENT, decisions):
-            pass
-        return pa.concat_tables(self.events)
+    def known(self, decisions: Decisions) -> tuple[pa.Table, Linked]:
+        """Return the events that are left out, and why, and the ids by which filters keep others."""
+        for element in in_order_of_reference({EVENT, *self.resolution.linking} & decisions.mergers.keys()):
+            for _ in self._things(element, decisions):
+                pass
+        return pa.concat_tables(self.events), self.linked
 
-    def resolved(self, decisions: Decisions) -> Rows:
-        """Yield the rows of resolved things."""
+    def parts(self, decisions: Decisions) -> Rows:
+        """Yield the rows that actions are made of."""
+        for element in in_order_of_reference(decisions.mergers):
+            yield from self._of_type(element, decisions, shows=False)
+
+    def resolved(self, decisions: Decisions, *, parts: bool = True) -> Rows:
+        """Yield the rows of resolved things, but of those that are kept by who acted, and `parts`."""
         # Attendances are excluded with their events.
-        for element, merger in sorted(decisions.mergers.items(), key=lambda item: item[0] != EVENT):
-            self.resolution.kept[element.name] = len(merger.kept)
-            passing = [_NONE]
-            main, filtering = main_table(element), self.resolution.filtering
-            for every in self._things(element, decisions):
-                if main in self.resolution.made_of:
-                    failing = filtering.failing(element, every, bounds=False)
-                    yield actions.part(main, self.resolution.made_of[main], every, failing)
-                rows = without(every, filtering.failing(element, every))
+        for element in in_order_of_reference(decisions.mergers):
+            shows = element not in self.resolution.waiting
+            yield from self._of_type(element, decisions, parts=parts, shows=shows)
+
+    def waiting(self, decisions: Decisions) -> Rows:
+        """Yield the rows of resolved things that are kept by who acted, when that is known."""
+        for element in in_order_of_reference(self.resolution.waiting):
+            yield from self._of_type(element, decisions, parts=False)
+
+    def _of_type(
+        self, element: ElementType, decisions: Decisions, *, parts: bool = True, shows: bool = True
+    ) -> Rows:
+        """Yield the rows of resolved things of a type."""
+        resolution, merger, main = self.resolution, decisions.mergers[element], main_table(element)
+        resolution.kept[element.name] = len(merger.kept)
+        passing = [_NONE]
+        for every in self._things(element, decisions):
+            if parts and main in resolution.made_of:
+                yield actions.part(main, resolution.made_of[main], every, self._belonging(element, every))
+            if (columns := resolution.request.whole.get(main.name)) and shows:
+                yield f"{WHOLE}{main.name}", every.select([*columns, ELEMENT])
+            if shows:
+                rows = self._passing(element, every)
                 passing.append(rows[ELEMENT].to_numpy())
-                if main.name in self.resolution.schemas:
+                if main.name in resolution.schemas:
                     yield main.name, self._shown(main, rows)
-            things = np.concatenate(passing)
-            for table in (
-                table for table in self.resolution.asked if table.element == element and table.rows
-            ):
-                sources, owners = merger.owners(table.block, things)
-                for rows in self._rows_of(table):
-                    yield table.name, self._entries(table, rows, merger, sources, owners)
+        children = (table for table in resolution.asked if table.element == element and table.rows)
+        for table in children if shows else ():
+            sources, owners = merger.owners(table.block, np.concatenate(passing))
+            for rows in self._rows_of(table):
+                yield table.name, self._entries(table, rows, merger, sources, owners)
 
     def _things(self, element: ElementType, decisions: Decisions) -> Iterable[pa.Table]:
         """Yield the resolved rows of a type, whether or not they pass filters."""
@@ -266,7 +337,27 @@ class Resolver:
                 )
                 persons = self._rows_of(PEOPLE)
                 rows = people.fill(rows, decisions.donors[element], persons, self.resolution.person_columns)
-            yield self._settled(main, rows)
+            settled = self._settled(main, rows)
+            if element in self.resolution.linking:
+                self.linked.add(element, settled, self.resolution.filtering)
+            yield settled
+
+    def _belonging(self, element: ElementType, rows: pa.Table) -> pa.Array:
+        """Return which rows belong to what is asked for."""
+        return self.resolution.filtering.belonging(element, rows, self.linked.kept)
+
+    def _passing(self, element: ElementType, rows: pa.Table) -> pa.Table:
+        """Return the rows that filters keep; count the acts that they cannot place."""
+        filtering = self.resolution.filtering
+        if not filtering.asked:
+            return rows
+        in_period = filtering.in_period(element, rows)
+        if element.type_key and filtering.columns_asked:
+            unplaced = rows.filter(pc.and_(in_period, filtering.unplaced(element, rows, self.linked.known)))
+            if "excluded" in unplaced.column_names:
+                unplaced = unplaced.filter(unplaced["excluded"].is_null())
+            self.resolution.unplaced[element.name] += len(unplaced)
+        return rows.filter(pc.and_(in_period, self._belonging(element, rows)))
 
     def _rows_of(self, table: Table) -> SpilledTables:
         """Return the rows of all versions in a table."""

@@ -42,6 +42,9 @@ EXTREMES: Final = {
 #: Of an act, the person's identity in two halves, and the blocks that it carries.
 PERSON: Final = ("person_high", "person_low", "carried")
 
+#: The case of a version that is a thing of its own.
+_NEVER: Final = "WHEN false THEN ''"
+
 _NOTHING: Final = pa.table({"kept": pa.array([], pa.int64())})
 
 
@@ -196,7 +199,9 @@ class Versions:
         wanted = (ELEMENT, CARRIED, "person_id", *self.rules.ordering, *self.rules.extremes)
         columns = [name for name in dict.fromkeys(wanted) if name in rows.column_names]
         envelope = ", ".join(["NULL::TIMESTAMPTZ", *(name for name in ENVELOPE if name in columns)])
-        identity = " ".join(_when(names, number) for number, names in enumerate(self.rules.identities))
+        identity = (
+            " ".join(_when(names, number) for number, names in enumerate(self.rules.identities)) or _NEVER
+        )
         notes = [f"greatest({envelope}) AS seen_at", f"{CARRIED if CARRIED in columns else 0} AS carried"]
         notes += [*self.rules.extremes]
         if self.rules.has_person:  # as people are identified

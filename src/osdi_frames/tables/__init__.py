@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
@@ -83,6 +84,18 @@ def types_by_key(prefixes: Sequence[str]) -> dict[str, ElementType]:
 def main_table(element: ElementType) -> Table:
     """Return the table of one row per element, whose columns identify it."""
     return next(table for table in TABLES.values() if table.element == element and not table.rows)
+
+
+@cache
+def references(element: ElementType) -> dict[str, ElementType]:
+    """Return the types that an element refers to, by the column of their ids.
+
+    >>> [(column, of.name) for column, of in references(ATTENDANCES.element).items()]
+    [('event_id', 'event'), ('person_id', 'person')]
+    """
+    ids = {other.own_id: other for other in element_types() if other != element}
+    columns = (column.name for column in main_table(element).columns)
+    return {name: ids[name] for name in columns if name in ids}
 
 
 def table(name: str) -> Table:

@@ -58,7 +58,7 @@ class Act:
     @property
     def own_id(self) -> str:
         """The column that identifies the act."""
-        return self.table.element.identities[0][0]
+        return self.table.element.own_id
 
     @property
     def receipts(self) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class Act:
     @property
     def subject(self) -> str:
         """The column that identifies what the act is about."""
-        return self.titled.element.identities[0][0]
+        return self.titled.element.own_id
 
 
 #: What people do; of acts at the same time the earlier of these comes first.

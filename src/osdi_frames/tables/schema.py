@@ -257,6 +257,11 @@ class ElementType:
         return (*spelled(keys, prefixes), *(key.partition(":")[2] for key in keys))
 
     @property
+    def own_id(self) -> str:
+        """The column of its id, also in the tables of what refers to it."""
+        return self.identities[0][0]
+
+    @property
     def plural(self) -> str:
         """The name of its collection, and of its main table.
 
