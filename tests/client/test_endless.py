@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import socket
 import time
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from osdi_frames import Client
 from osdi_frames.client import transport
 from osdi_frames.client.answers import retry_after
-from osdi_frames.errors import IncompletePull, ServiceError, ServiceTimeout
+from osdi_frames.errors import IncompletePull, ServiceError, ServiceTimeout, ServiceWarning
 from osdi_frames.shortcuts import read_table
 from tests.clocks import Clock
 
@@ -159,6 +160,60 @@ def test_what_a_list_without_end_leads_to_is_not_asked_for(tmp_path):
         manifest = client.pull(tmp_path)
         assert manifest.requests == len(good.asked) == 80
     assert "event_campaigns/{id}/events: not read: event_campaigns go on after max_pages" in manifest.why
+
+
+def repeating(*, last: int = 1, ids: bool = True, numbered: bool = False, **totals: int) -> Any:
+    """Answer with the page `last` whatever later one is asked for."""
+
+    def page(path: str) -> tuple[int, dict[str, str], bytes]:
+        if urlsplit(path).path.endswith("/event_campaigns"):
+            return page_of("", total_pages=1, total_records=1)
+        status, headers, content = page_of(f"?page={min(number_of(path), last)}", **totals)
+        body = json.loads(content)
+        if not numbered:
+            del body["page"]
+        if not ids:
+            del body["_embedded"]["osdi:events"][0]["identifiers"]
+        return status, headers, json.dumps(body).encode()
+
+    return page
+
+
+STANDING: dict[str, dict[str, Any]] = {
+    "the first page": {},
+    "the first page, which says so": {"numbered": True},
+    "the last page": {"last": 3},
+    "the last page, which says so": {"last": 3, "numbered": True},
+    "a page of rows without ids": {"ids": False},
+    "a page of many": {"total_pages": 20_000, "total_records": 20_000},
+    "a page of many, which says so": {"total_pages": 20_000, "total_records": 20_000, "numbered": True},
+    "a page of many records": {"total_records": 20_000},
+}
+
+
+@pytest.mark.parametrize("answered", STANDING.values(), ids=STANDING)
+def test_pages_that_do_not_advance_prove_nothing_and_end(answered, tmp_path):
+    said = f"page {answered.get('last', 1) + 1} has the rows of page {answered.get('last', 1)} again: the service may"
+    with listening(repeating(**answered)) as good, Client(good.base_url, "key", rate=None) as client:
+        with pytest.warns(ServiceWarning, match=f"^events: {said} ignore page=, and nothing shows that"):
+            manifest = client.pull(tmp_path, campaigns=())
+        assert len(good.asked) < 40
+        assert not manifest.complete
+        assert said in manifest.why
+        assert "complete: no" in str(manifest)
+        with pytest.warns(ServiceWarning, match=said):
+            assert not client.pull(tmp_path, campaigns=()).complete
+        with pytest.raises(IncompletePull, match=said):
+            client.events()
+        with pytest.raises(IncompletePull, match=said):
+            list(client.pages())
+        assert len(good.asked) < 200
+
+
+def test_a_page_that_is_all_is_complete_though_later_ones_would_repeat_it(tmp_path):
+    answers = repeating(total_records=1, total_pages=1)
+    with listening(answers) as good, Client(good.base_url, "key", rate=None) as client:
+        assert client.pull(tmp_path, campaigns=()).complete
 
 
 def test_a_collection_that_grows_faster_than_it_is_read_says_so(tmp_path):

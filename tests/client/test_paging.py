@@ -106,8 +106,11 @@ def test_rows_that_arrive_as_fast_as_they_are_read_are_not_chased():
 @pytest.mark.parametrize(
     "last", [page(2, "a", reported_number=1), page(2, "a")], ids=["reported", "the same rows"]
 )
-def test_a_page_that_does_not_advance_ends_it(last):
-    assert list(ledger(page(1, "a", reported_number=1), last).missing()) == []
+def test_a_page_that_does_not_advance_ends_it_and_proves_nothing(last):
+    found = ledger(page(1, "a", reported_number=1), last)
+    assert list(found.missing()) == []
+    assert found.proof() is None
+    assert "page 2 has the rows of page 1 again: the service may ignore page=" in found.lack()
 
 
 def test_rows_on_two_pages_without_totals_prove_nothing():

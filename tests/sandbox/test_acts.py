@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -214,12 +215,16 @@ def test_what_is_deleted_is_gone_from_pages_counts_and_tables(alone, caller, act
     of_id = published(alone, caller, act)
     first, second = (done(caller, act, of_id, person)["identifiers"][0] for person in (ADA, BEN))
     deleted = first.partition(":")[2]
-    with of.Client(alone.base_url, alone.group_key, rate=None) as client:
+    ahead = timedelta()
+    with of.Client(
+        alone.base_url, alone.group_key, rate=None, now=lambda: datetime.now(UTC) + ahead
+    ) as client:
         client.pull(tmp_path, collections=[act.plural])
         alone.admin("DELETE", f"{act.plural}/{deleted}")
         parent = caller.v2.get(f"/{act.of}s/{of_id}").json()
         assert parent[f"total_{act.plural}"] == 1
         assert parent.get("total_amount", 14.5) == 14.5
+        ahead = timedelta(hours=1)
         client.pull(tmp_path, collections=[act.plural])
     read = of.read_table(tmp_path, act.plural).set_index(f"{act.name}_id")["excluded"]
     assert read.fillna("counts").to_dict() == {deleted: "gone", second.partition(":")[2]: "counts"}

@@ -160,6 +160,13 @@ def test_repeat_row_has_an_id_on_two_pages(alone, pull, instead, second):
     assert titles(pull.v2.get("/events?page=2")) == second
 
 
+def test_page_ignored_answers_with_the_first_page(alone, pull):
+    alone.inject("page_ignored")
+    answer = pull.v2.get("/events?page=3").json()
+    assert (answer["page"], answer["total_pages"]) == (1, 3)
+    assert titles(pull.v2.get("/events?page=2")) == [11, 10, 9, 8, 7]
+
+
 def test_row_twice_has_an_id_twice_on_one_page(alone, pull):
     alone.inject("row_twice", page=1)
     assert titles(pull.v2.get("/events")) == [11, 11, 10, 9, 8, 7]

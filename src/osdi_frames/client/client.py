@@ -178,7 +178,8 @@ class Client:
 
         They are parsed JSON; the next ones are read ahead. Nothing is checked but that each is a page: whether rows
         moved meanwhile is for `events` and `pull` to see. `IncompletePull` where the collection goes on after
-        `max_pages`; `ForeignAddress` where the service reports no totals, and a `next` leads away from it.
+        `max_pages`, or a page has the rows of an earlier one again; `ForeignAddress` where the service reports no
+        totals, and a `next` leads away from it.
 
         Parameters
         ----------
@@ -191,7 +192,7 @@ class Client:
         with closing(collection.sweep()) as answers:
             for answer in answers:
                 yield answer.body
-        if collection.ledger.is_cut:
+        if collection.ledger.is_cut or collection.ledger.standstill:
             raise IncompletePull(f"{cut(path)}: {collection.ledger.lack(self._transport.redact)}")
 
     def pull(

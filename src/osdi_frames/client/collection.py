@@ -2,11 +2,12 @@
 
 `Page` and `Ledger` decide without I/O. What deployments do is taken into account: a `next` on the last page or one that
 leads to the same page, totals that are left out, rows that move to another page while the pages are read
-(interface 2.6).
+(interface 2.6). A service that answers with the same page again shows no end: it may ignore the number of the page.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
@@ -52,6 +53,8 @@ class Page:
     total_records: int | None = None
     next: str | None = None
     newest: datetime | None = None
+    content: int | None = None
+    """Of a page with rows without an id, what tells it from others."""
 
     @property
     def stands_still(self) -> bool:
@@ -69,14 +72,16 @@ def read_page(body: Mapping[str, Any], *, number: int, prefixes: Sequence[str]) 
     lists = embedded.values() if isinstance(embedded, dict) else ()
     rows = [row for rows in lists if isinstance(rows, list) for row in rows]
     href = value_at(body, ("_links", "next", "href"))
+    ids = tuple(row_id(row, prefixes) for row in rows)
     return Page(
         number,
-        tuple(row_id(row, prefixes) for row in rows),
+        ids,
         _count(body.get("page")),
         _count(body.get("total_pages")),
         _count(body.get("total_records")),
         href if isinstance(href, str) and href else None,
         latest(map(_modified, rows)),
+        hash(json.dumps(rows)) if None in ids else None,
     )
 
 
@@ -95,12 +100,17 @@ class Ledger:
     _current: list[Page] = field(default_factory=list)  # of this pass over the collection
     _seen: set[str | None] = field(default_factory=set)  # the ids of this pass
     _idle: int = 0  # pages in a row without anything new to this pass
+    _repeats: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # pages of this pass that had the rows of others
+    _still: int = 0  # of these, how many came last, in a row
     _ended: bool = False  # a page of this pass was found behind the last one
 
     def add(self, page: Page) -> None:
         """Enter a page."""
         self._idle = 0 if None in page.ids or set(page.ids) - self._seen else self._idle + 1
-        self._ended = self._ended or (self._idle > 0 and self._is_behind(page))
+        self._ended = self._ended or self._is_behind(page)
+        self._note_repeat(page)
         self._seen.update(page.ids)
         self.pages.append(page)
         self._current.append(page)
@@ -116,6 +126,18 @@ class Ledger:
         self._current = fresh if len(fresh) < len(self._current) else []
         self._seen = {row_id for page in self._current for row_id in page.ids}
         self._idle, self._ended = 0, False
+        self._repeats, self._still = [], 0
+
+    def _note_repeat(self, page: Page) -> None:
+        """Note a page that does not advance: it has the rows of an earlier one, or says that it is that one."""
+        of = None
+        if page.ids and not set(page.ids) - self._seen:
+            rows = page.ids, page.content
+            earlier = (one for one in self._current if one.number < page.number)
+            same = (one.number for one in earlier if (one.ids, one.content) == rows)
+            of = page.reported_number if page.stands_still else next(same, None)
+        self._still = 0 if of is None else self._still + 1
+        self._repeats += [] if of is None else [(page.number, of)]
 
     def missing(self) -> Iterable[int]:
         """Return the pages that this pass has still to read.
@@ -123,7 +145,7 @@ class Ledger:
         They are known so far as the pages before them show.
         """
         read = {page.number for page in self._current}
-        if self.outruns:
+        if self.outruns or self.is_stuck:
             return ()
         last = max(self._reported, default=int(not read))
         if not last:
@@ -142,12 +164,25 @@ class Ledger:
         return max(self._reported) > self.max_pages if self._reported else not self._is_over
 
     @property
+    def standstill(self) -> str:
+        """Which page of this pass did not advance, if one did not."""
+        if not self._repeats:
+            return ""
+        number, of = self._repeats[0]
+        return f"page {number} has the rows of page {of} again: the service may ignore page="
+
+    @property
     def _is_over(self) -> bool:
         """Whether a pass without totals has ended.
 
         Nothing more is to be expected of it.
         """
-        return self._ended or self._idle >= _IDLE
+        return self._ended or self._still > 0 or self._idle >= _IDLE
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether pages no longer advance, whatever is reported."""
+        return self._still >= _IDLE
 
     @property
     def _reported(self) -> list[int]:
@@ -203,7 +238,7 @@ class Ledger:
         more = f"; {left} more were read earlier and are no longer listed" if left else ""
         if reported == {came}:
             return f"all pages report {counted(came, 'record')}; {_were(came)} read{more}"
-        if self._straddling():
+        if self._repeats or self._straddling():
             return None
         if reported == {None, came}:
             return f"{_were(came, 'record')} reported and read; no row was on two pages{more}"
@@ -233,6 +268,7 @@ class Ledger:
             parts.append(f"stopped at {self.max_pages} pages (max_pages)")
         if self.outruns:
             parts.append("it grew faster than it was read")
+        parts += [said] if (said := self.standstill) else []
         if gaps := self.gaps():
             parts.append(f"not read: page {', '.join(gaps)}")
         if self.totals and self.totals[-1] != len(self.ids):
@@ -259,15 +295,8 @@ class Ledger:
         return [row_id for row_id, count in counts.items() if count > 1]
 
     def _is_behind(self, page: Page) -> bool:
-        """Return whether a page lies behind the last one.
-
-        It has nothing new. It is empty, without a `next` or after another empty one; its number does not advance; or it
-        is a page that was there before.
-        """
-        if not page.ids:
-            return page.next is None or (bool(self._current) and not self._current[-1].ids)
-        again = any(page.number > other.number and page.ids == other.ids for other in self._current)
-        return again if page.reported_number is None else page.stands_still
+        """Return whether a page lies behind the last one: it is empty, without a `next` or after another empty one."""
+        return not page.ids and (page.next is None or (bool(self._current) and not self._current[-1].ids))
 
 
 def latest(moments: Iterable[datetime | None]) -> datetime | None:
@@ -334,7 +363,7 @@ class Collection:
                 with closing(self._read_together(numbers, pool)) as pages:
                     for answer, page in pages:
                         yield answer
-                        if not page.ids and page.next is None:
+                        if self.ledger.is_stuck or (not page.ids and page.next is None):
                             return  # behind the last page, whatever was reported
 
     def resolve(self) -> str | None:
@@ -343,11 +372,11 @@ class Collection:
         Return the proof; None when the rounds are over.
         """
         for round_ in range(ROUNDS):
-            if round_ or self.ledger.outruns:  # in an earlier call
+            if round_ or self.ledger.outruns or self.ledger.is_stuck:  # in an earlier call
                 self.ledger.begin_pass()
                 self._followed.clear()
             deque(self.sweep(), maxlen=0)
-            if self.ledger.is_cut or self.ledger.outruns:
+            if self.ledger.is_cut or self.ledger.outruns or self.ledger.is_stuck:
                 return None
             if proof := self.ledger.proof() or self.ledger.proof_after(self._walk()):
                 return proof

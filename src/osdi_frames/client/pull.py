@@ -27,9 +27,11 @@ from osdi_frames.errors import (
     KeyRefused,
     OsdiError,
     ResourceNotFound,
+    ServiceWarning,
     UnknownValue,
     nearest,
 )
+from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import cut, located, quoted
 from osdi_frames.sources.manifest import FORM, CollectionPulled, Manifest, manifests
 from osdi_frames.tables.fields import DATES, Version
@@ -164,6 +166,8 @@ def pull(
             earlier = _ledgers(transport, manifest.folder, batches.names())
             _Walk(transport, request.campaigns, batches, on_page, earlier, tallies).run()
             _compare(transport, tallies.values(), before)
+            for said in [tally.standstill for tally in tallies.values() if tally.standstill]:
+                warn_caller(f"{said}, and nothing shows that these are all", ServiceWarning)
         except (OsdiError, OSError, KeyboardInterrupt) as error:
             error.add_note(f"what was read stays in {located(manifest.folder)}; pull again to go on")
             raise
@@ -260,6 +264,8 @@ class _Tally:
     proof: str = ""
     finished: bool = False
     files: set[str] = field(default_factory=set)
+    standstill: str = ""
+    """Which page of which list did not advance, of the first list of which that is not proved to be all."""
     is_cut: bool = False
     """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
 
@@ -288,6 +294,8 @@ class _Tally:
             self.proof = proof
             return
         redact = collection.transport.redact  # ids are the service's words
+        if ledger.standstill and not self.standstill:
+            self.standstill = f"{cut(redact(collection.path))}: {ledger.standstill}"
         reasons = [redact(failure), ledger.lack(redact) if ledger.pages else "not read"]
         at = f"{cut(redact(collection.path))}: " if self.resource.parents else ""
         self.lacking.append(at + "; ".join(filter(None, reasons)))

@@ -74,7 +74,8 @@ def collection(kind: ResourceKind, service: Service, call: Call) -> str:
     """Answer a page of a collection."""
     where = _where(kind, service, call)
     kept = {name: call.query[name] for name in ("per_page", "filter") if name in call.query}
-    number, most = _positive_number(call, "page", 1), service.per_page
+    is_ignored = any(injection.name == "page_ignored" for injection in call.injected)
+    number, most = 1 if is_ignored else _positive_number(call, "page", 1), service.per_page
     per_page = min(_positive_number(call, "per_page", most), most)
     clauses = parse_filter(kept["filter"], kind, call.site) if "filter" in kept else []
     read = partial(service.store.page, kind.name, where=where, clauses=clauses)
