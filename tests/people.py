@@ -48,6 +48,25 @@ def by_label(report: pd.DataFrame, *names: str) -> dict[str, tuple[int, ...]]:
     }
 
 
+def newest(rows: list[Act]) -> datetime | None:
+    """Return the newest date of what counts that is at most a day after the newest receipt, if there is one."""
+    receipts = [row["received_at"] for row in rows if row.get("received_at")]
+    dates = [row["date"] for row in counted(rows) if row["date"]]
+    latest = max(receipts) + timedelta(days=1) if receipts else None
+    near: list[list[datetime]] = []  # what is more than ten years from any other is far from it
+    for date in sorted(date for date in dates if latest is None or date <= latest):
+        if not near or date.year - near[-1][-1].year > 10:
+            near.append([])
+        near[-1].append(date)
+    return max(near, key=lambda some: (len(some), some[-1].year >= 2000, some[0]), default=[None])[-1]
+
+
+def known(rows: list[Act]) -> list[Act]:
+    """Return the acts that are not later than the newest known date."""
+    last = newest(rows)
+    return [row for row in rows if not last or not row["date"] or row["date"] <= last]
+
+
 # -- engagement, retention, repeats, hosts --
 
 
@@ -71,14 +90,14 @@ def check_engagement(rows: list[Act], actions: pd.DataFrame) -> None:
 
 def check_retention(rows: list[Act], actions: pd.DataFrame, until) -> None:
     made = of.retention(actions, until=until)
+    rows = rows if until else known(rows)
     cohorts, active = defaultdict(set), defaultdict(set)
     for person, row in first_acts(rows).items():
         if person in begun(rows):
             cohorts[month(row["date"])].add(person)
     for row in counted(rows):
         active[month(row["date"])].add(row["person_id"])
-    dates = [row["date"] for row in counted(rows) if row["date"]]
-    end = datetime.fromisoformat(until).replace(tzinfo=UTC) if until else max(dates, default=None)
+    end = datetime.fromisoformat(until).replace(tzinfo=UTC) if until else newest(rows)
     assert {start: len(cohorts[start]) for start in made.index} == made["people"].to_dict()
     assert cohorts.keys() <= {*made.index}
     seen = defaultdict(set)
@@ -177,7 +196,7 @@ def check_funnel(made: pd.DataFrame, people: list[int]) -> None:
 
 
 def check_steps(rows: list[Act], actions: pd.DataFrame, steps, days) -> None:
-    found = reached(rows, steps, timedelta(days=days))
+    found = reached(known(rows), steps, timedelta(days=days))
     made = of.funnel(actions, steps, within=f"{days}D")
     assert made.index.tolist() == steps
     check_funnel(made, [sum(number > step for _, number in found.values()) for step in range(len(steps))])
@@ -223,9 +242,8 @@ def check_attribution(rows: list[Act], actions: pd.DataFrame, to) -> None:
 
 def periods(rows: list[Act], days: int, until) -> tuple[pd.Timestamp, pd.Timestamp, pd.Timestamp]:
     """Return where two periods begin, and the end: if not given, the midnight before the newest act."""
-    dates = [row["date"] for row in counted(rows) if row["date"]]
-    newest = max(dates, default=START).replace(hour=0, minute=0, second=0, microsecond=0)
-    end = pd.Timestamp(until, tz="UTC") if until else pd.Timestamp(newest)
+    day = (newest(rows) or START).replace(hour=0, minute=0, second=0, microsecond=0)
+    end = pd.Timestamp(until, tz="UTC") if until else pd.Timestamp(day)
     return end - timedelta(days=2 * days), end - timedelta(days=days), end
 
 
@@ -256,12 +274,13 @@ def check_goals(rows: list[Act], actions: pd.DataFrame, goal: int, until) -> Non
     made = of.goals(
         signatures, dict.fromkeys(sorted({row["subject_id"] for row in signed}), goal), until=until
     )
-    dates = [row["date"] for row in counted(rows) if row["action"] == "signed" and row["date"]]
-    end = pd.Timestamp(until, tz="UTC") if until else pd.Timestamp(max(dates, default=START)).ceil("D")
-    end += timedelta(days=1) if not until and end == max(dates, default=START) else timedelta()
+    last = newest([row for row in rows if row["action"] == "signed"])
+    end = (
+        pd.Timestamp(until, tz="UTC") if until else pd.Timestamp(last or START).floor("D") + timedelta(days=1)
+    )
     for petition, row in made.iterrows():
         own = [each for each in counted(signed) if each["subject_id"] == petition]
-        dated = sorted(each["date"] for each in own if each["date"])
+        dated = sorted(each["date"] for each in own if each["date"] and (until or each["date"] <= last))
         recent = sum(end - timedelta(days=28) <= date < end for date in dated)
         assert (row["signatures"], row["share"]) == (len(own), len(own) / goal)
         assert row["per_week"] == recent / 4
@@ -275,7 +294,6 @@ def check_goals(rows: list[Act], actions: pd.DataFrame, goal: int, until) -> Non
 
 def check_comparison(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
     start, middle, end = periods(rows, days, until)
-    dates = [row["date"] for row in counted(rows) if row["date"]]
     counts = {"before": Counter(), "now": Counter()}
     for row in counted(rows):
         if row["date"] and start <= row["date"] < end and row["action"] != "attended":
@@ -290,6 +308,6 @@ def check_comparison(rows: list[Act], actions: pd.DataFrame, days, until) -> Non
     assert made["change"].abs().is_monotonic_decreasing
     for row in made.itertuples():
         assert pd.isna(row.change_share) if not row.before else row.change_share == row.change / row.before
-    note = made.attrs["note"]
-    assert ("the period has not ended: the newest date is" in note) == bool(dates and end > max(dates))
-    assert ("not compared: the period has not ended" in note) == bool(dates and not until)
+    note, last = made.attrs["note"], newest(rows)
+    assert ("the period has not ended: the newest date is" in note) == bool(last and end > last)
+    assert ("not compared: the period has not ended" in note) == bool(last and not until)
