@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 Row = dict[str, Any]
@@ -85,6 +86,7 @@ KINDS = {
         "survey",
         "survey",
     ),
+    "upload": Kind(("<p>:uploads",), "uploads?", (), ("action_network:upload", "<p>:upload", "<p>:action")),
     "person": Kind(("osdi:people",), "people", PERSON_KEYS),
     "tag": Kind(("osdi:tags",), "tags"),
     "tagging": Kind(("osdi:taggings",), "taggings", (), (), "tag", "tag"),
@@ -127,7 +129,7 @@ FIELDS = {
         *("osdi:creator", "osdi:organizer", "<p>:event_instructions", "<p>:event_campaign_id"),
     ),
     "event_campaign": (*TITLED, *CAMPAIGN_KEYS, "tag_list"),
-    "attendance": (*ACTED, "status", "attended", "<p>:event_id"),
+    "attendance": (*ACTED, "status", "attended", "tickets", "<p>:event_id"),
     "petition": (*TITLED, "tag_list", "petition_text", "total_signatures"),
     "signature": (*ACTED, "comments", "<p>:petition_id"),
     "form": (*CALLING, "total_submissions"),
@@ -141,6 +143,7 @@ FIELDS = {
     "outreach": (*ACTED, "<p>:advocacy_campaign_id", "type", "subject", "message", "duration", "targets"),
     "survey": (*CALLING, "total_responses"),
     "response": (*ACTED, "<p>:survey_id"),
+    "upload": ACTED,
     "person": (*DATES, *PERSON_KEYS, "languages_spoken", "custom_fields"),
     "tag": (*DATES, "name"),
     "tagging": (*DATES, "<p>:tag_id", "<p>:person_id", "item_type"),
@@ -392,6 +395,7 @@ BLOCKS: dict[str, dict[str, tuple[str, ...]]] = {
     "petition": {"sponsor": SPONSOR, "links": ("creator_id", "signatures_url", "self_url", "embed_url")},
     "signature": ACT_BLOCKS | {"links": (*LINKED, "petition_id", "petition_url")},
     "attendance": ACT_BLOCKS | {"links": (*LINKED, "event_id", "event_url")},
+    "upload": ACT_BLOCKS | {"links": LINKED},
     "tag": {"links": ("self_url", "taggings_url")},
     "tagging": {"links": (*LINKED, "tag_id", "tag_url")},
 }
@@ -406,9 +410,10 @@ for act, of in {
     BLOCKS[of] = {"sponsor": SPONSOR, "links": links_of_it}
 
 #: The block of each child table that has not that of the act itself.
-CHILDREN = {"event_people": "people", "signature_tags": "tags"}
-CHILDREN |= dict.fromkeys(("signature_emails", "signature_phones", "signature_addresses"), "person")
-CHILDREN |= {"signature_custom_fields": "person"}
+ACTS = [kind for kind in KINDS if KINDS[kind].delivered and kind != "upload"]
+CHILDREN = {"event_people": "people"} | {f"{act}_tags": "tags" for act in (*ACTS, "upload")}
+OF_PERSONS = ("emails", "phones", "addresses", "custom_fields")
+CHILDREN |= {f"{act}_{name}": "person" for act in ACTS for name in OF_PERSONS}
 
 #: What tables read directly below the key of a block.
 IN_PERSON = (
@@ -429,6 +434,7 @@ IN_LINKS = {
     "petition": ("self", "osdi:signatures", "osdi:creator", "<p>:embed"),
     "signature": ("self", "osdi:person", "osdi:petition"),
     "attendance": ("self", "osdi:person", "osdi:event"),
+    "upload": ("self", "osdi:person"),
     "form": ("self", "osdi:submissions", "osdi:creator", "<p>:embed"),
     "submission": ("self", "osdi:person", "osdi:form"),
     "fundraising_page": ("self", "osdi:donations", "osdi:creator", "<p>:embed"),
@@ -510,7 +516,7 @@ def carries(element: Element, kind: str, block: str, prefixes: Sequence[str]) ->
     assert block == "links"
     declared = [*IN_LINKS[kind], *(["osdi:people"] if "osdi:person" in IN_LINKS[kind] else [])]
     names = [name.replace("<p>", prefix) for name in declared for prefix in prefixes]
-    fields = ("person_id", f"{KINDS[kind].of}_id") if KINDS[kind].of else ()
+    fields = ("person_id", f"{KINDS[kind].of}_id") if KINDS[kind].of or kind == "upload" else ()
     return holds(value.get("_links"), *names) or any(
         named is not None for field in fields for named in under(value, prefixes, field)
     )
@@ -568,8 +574,8 @@ def resolved(known: Known, table: str, *, fill: bool) -> list[Row]:
     events = excluded_events(known) if kind == "attendance" else {}
     rows = []
     for versions, thing in known.things(kind):
-        row = thing | {"gone_since": None}
-        row |= excluded(kind, row)
+        row = thing | (excluded(kind, thing | {"gone_since": None}) if kind != "upload" else {})
+        row |= {"gone_since": None} if kind != "upload" else {}
         if kind == "attendance":
             row["excluded"] = first(row["excluded"], events.get(row["event_id"]))
         if KINDS[kind].delivered:
@@ -609,6 +615,8 @@ def children(known: Known, table: str) -> list[Row]:
 
 def as_it_came(kind: str, row: Row) -> Row:
     """Return what a row has in addition that is only known of things, not of one version."""
+    if kind == "upload":
+        return {"person_filled": None}
     added = dict.fromkeys(["gone_since", *(["person_filled"] if KINDS[kind].delivered else [])])
     if kind == "person":
         added |= dict.fromkeys(("first_seen", "last_seen"))
@@ -1299,6 +1307,11 @@ def signatures(element: Element, prefixes: list[str]) -> list[Row]:
     return [action(element, prefixes, "signature", "petition") | comments]
 
 
+def uploads(element: Element, prefixes: list[str]) -> list[Row]:
+    row = action(element, prefixes, "upload", "event")
+    return [{name: value for name, value in row.items() if name not in ("event_id", "event_url")}]
+
+
 def submissions(element: Element, prefixes: list[str]) -> list[Row]:
     return [action(element, prefixes, "submission", "form")]
 
@@ -1320,6 +1333,16 @@ def donations(element: Element, prefixes: list[str]) -> list[Row]:
         "recurrence_period": first(*map(text, under(value, prefixes, "recurrence", "period"))),
     }
     return [action(element, prefixes, "donation", "fundraising_page") | row]
+
+
+def attendance_tickets(element: Element, prefixes: list[str]) -> list[Row]:
+    return [
+        keys(element, prefixes, "attendance")
+        | {"position": position, "amount": amount(entry.get("amount")), "currency": currency(entry)}
+        | {key: text(entry.get(key)) for key in ("title", "description")}
+        for position, entry in enumerate(as_list(element.value.get("tickets")))
+        if isinstance(entry, dict)
+    ]
 
 
 def donation_recipients(element: Element, prefixes: list[str]) -> list[Row]:
@@ -1385,45 +1408,48 @@ def taggings(element: Element, prefixes: list[str]) -> list[Row]:
     return [of_tags(element, prefixes, "tagging") | row]
 
 
-def signature_tags(element: Element, prefixes: list[str]) -> list[Row]:
+def tags_of(kind: str, element: Element, prefixes: list[str]) -> list[Row]:
     tags = texts(element.value.get("add_tags")) or []
-    return [keys(element, prefixes) | {"tag": tag} for tag in tags]
+    return [keys(element, prefixes, kind) | {"tag": tag} for tag in tags]
 
 
-def entries(element: Element, prefixes: list[str], name: str) -> Iterator[tuple[Row, Row]]:
+def entries(kind: str, element: Element, prefixes: list[str], name: str) -> Iterator[tuple[Row, Row]]:
     for position, entry in enumerate(as_list(at(element.value, "person", name))):
         if isinstance(entry, dict):
             row = {"position": position, "primary": boolean(entry.get("primary"))}
-            yield keys(element, prefixes) | row, entry
+            yield keys(element, prefixes, kind) | row, entry
 
 
-def signature_emails(element: Element, prefixes: list[str]) -> list[Row]:
+def emails_of(kind: str, element: Element, prefixes: list[str]) -> list[Row]:
     return [
         row | {"address": text(entry.get("address")), "status": text(entry.get("status"))}
-        for row, entry in entries(element, prefixes, "email_addresses")
+        for row, entry in entries(kind, element, prefixes, "email_addresses")
     ]
 
 
-def signature_phones(element: Element, prefixes: list[str]) -> list[Row]:
+def phones_of(kind: str, element: Element, prefixes: list[str]) -> list[Row]:
     return [
         row | {key: text(entry.get(key)) for key in ("number", "number_type", "status")}
-        for row, entry in entries(element, prefixes, "phone_numbers")
+        for row, entry in entries(kind, element, prefixes, "phone_numbers")
     ]
 
 
-def signature_addresses(element: Element, prefixes: list[str]) -> list[Row]:
-    return [row | location(entry) for row, entry in entries(element, prefixes, "postal_addresses")]
+def addresses_of(kind: str, element: Element, prefixes: list[str]) -> list[Row]:
+    return [row | location(entry) for row, entry in entries(kind, element, prefixes, "postal_addresses")]
 
 
-def signature_custom_fields(element: Element, prefixes: list[str]) -> list[Row]:
+def custom_fields_of(kind: str, element: Element, prefixes: list[str]) -> list[Row]:
     fields = at(element.value, "person", "custom_fields")
     pairs = fields.items() if isinstance(fields, dict) else ()
-    return [keys(element, prefixes) | {"name": text(name), "value": text(value)} for name, value in pairs]
+    own = keys(element, prefixes, kind)
+    return [own | {"name": text(name), "value": text(value)} for name, value in pairs]
 
 
-def signature_identifiers(element: Element, prefixes: list[str]) -> list[Row]:
-    return [keys(element, prefixes) | identifier for identifier in identifiers(element, prefixes)]
+def identifiers_of(kind: str, element: Element, prefixes: list[str]) -> list[Row]:
+    return [keys(element, prefixes, kind) | identifier for identifier in identifiers(element, prefixes)]
 
+
+OF_ACTS = (tags_of, emails_of, phones_of, addresses_of, custom_fields_of, identifiers_of)
 
 TABLES: dict[str, Callable[[Element, list[str]], list[Row]]] = {
     function.__name__: function
@@ -1437,12 +1463,8 @@ TABLES: dict[str, Callable[[Element, list[str]], list[Row]]] = {
         petitions,
         people,
         signatures,
-        signature_tags,
-        signature_emails,
-        signature_phones,
-        signature_addresses,
-        signature_custom_fields,
-        signature_identifiers,
+        uploads,
+        attendance_tickets,
         forms,
         submissions,
         fundraising_pages,
@@ -1457,3 +1479,7 @@ TABLES: dict[str, Callable[[Element, list[str]], list[Row]]] = {
         taggings,
     )
 }
+TABLES |= {
+    f"{act}_{of_act.__name__.removesuffix('_of')}": partial(of_act, act) for act in ACTS for of_act in OF_ACTS
+}
+TABLES |= {"upload_tags": partial(tags_of, "upload")}

@@ -44,8 +44,9 @@ def tables_of(kind: str) -> list[str]:
     return [table for table in TABLES if reference.kind_of(table) == kind]
 
 
-#: The sample has what is done, and what it is done on.
-NOT_IN_THE_SAMPLE = ("people",)
+#: The sample has what is done, and what it is done on; no tickets, and tags of signatures only.
+TAGS = (*(f"{act}_tags" for act in reference.ACTS if act != "signature"), "upload_tags")
+NOT_IN_THE_SAMPLE = ("people", "attendance_tickets", *TAGS)
 
 
 def read(source: Any, tables: Any, **settings: Any) -> dict[str, list[dict[str, Any]]]:

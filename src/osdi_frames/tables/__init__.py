@@ -14,24 +14,26 @@ from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
 from osdi_frames.quoting import quoted
+from osdi_frames.tables.act import act_tables, tags_of
 from osdi_frames.tables.actions import ACTIONS
 from osdi_frames.tables.advocacy_campaigns import ADVOCACY_CAMPAIGNS
-from osdi_frames.tables.attendances import ATTENDANCES
-from osdi_frames.tables.donations import DONATION_TABLES
+from osdi_frames.tables.attendances import ATTENDANCES, TICKETS
+from osdi_frames.tables.donations import DONATIONS, RECIPIENTS
 from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGNS
 from osdi_frames.tables.events import EVENT_TABLES
 from osdi_frames.tables.forms import FORMS
 from osdi_frames.tables.fundraising_pages import FUNDRAISING_PAGES
-from osdi_frames.tables.outreaches import OUTREACH_TABLES
+from osdi_frames.tables.outreaches import OUTREACHES, TARGETS
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.petitions import PETITIONS
 from osdi_frames.tables.responses import RESPONSES
 from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
-from osdi_frames.tables.signatures import SIGNATURE_TABLES
+from osdi_frames.tables.signatures import SIGNATURES
 from osdi_frames.tables.submissions import SUBMISSIONS
 from osdi_frames.tables.surveys import SURVEYS
 from osdi_frames.tables.taggings import TAGGINGS
 from osdi_frames.tables.tags import TAGS
+from osdi_frames.tables.uploads import UPLOADS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,12 +41,13 @@ if TYPE_CHECKING:
 TABLES: dict[str, Table] = {
     table.name: table
     for table in (
-        *(*EVENT_TABLES, EVENT_CAMPAIGNS, ATTENDANCES),
-        *(PETITIONS, *SIGNATURE_TABLES),
-        *(FORMS, SUBMISSIONS),
-        *(FUNDRAISING_PAGES, *DONATION_TABLES),
-        *(ADVOCACY_CAMPAIGNS, *OUTREACH_TABLES),
-        *(SURVEYS, RESPONSES),
+        *(*EVENT_TABLES, EVENT_CAMPAIGNS, *act_tables(ATTENDANCES, TICKETS)),
+        *(PETITIONS, *act_tables(SIGNATURES)),
+        *(FORMS, *act_tables(SUBMISSIONS)),
+        *(FUNDRAISING_PAGES, *act_tables(DONATIONS, RECIPIENTS)),
+        *(ADVOCACY_CAMPAIGNS, *act_tables(OUTREACHES, TARGETS)),
+        *(SURVEYS, *act_tables(RESPONSES)),
+        *(UPLOADS, tags_of(UPLOADS)),
         *(PEOPLE, TAGS, TAGGINGS, ACTIONS),
     )
 }

@@ -5,16 +5,20 @@ An act is something that a person did: signed, RSVPed, submitted, donated, wrote
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from osdi_frames.tables import resource
 from osdi_frames.tables.people import (
     CONTACT,
     CUSTOM_FIELDS,
+    EMAIL,
     NAMES,
     PERSON_HREFS,
     PERSON_ID,
     PERSON_IDS,
+    PHONE,
 )
 from osdi_frames.tables.resource import SELF, SPONSOR, block, column, placed
 from osdi_frames.tables.schema import (
@@ -55,13 +59,13 @@ _TEST = ExclusionRule(
 
 def act_type(
     name: str,
-    of: ElementType,
+    of: ElementType | None,
     *exclusions: ExclusionRule,
     collection: str = "",
     ignored: tuple[str, ...] = (),
     **other: Any,
 ) -> ElementType:
-    """Declare an element type that API pages and webhook deliveries bring; `of` is the type that is acted on.
+    """Declare an element type that API pages and webhook deliveries bring; `of` is the type that is acted on, if any.
 
     What `other` does not say is that of acts that only what is acted on lists.
     """
@@ -77,7 +81,7 @@ def act_type(
             (own,),
         ),
         "at": f"(?:{collection.partition(':')[2]}|{name})",
-        "evidence": (*(f"_links.{link}" for link in _links_to(of)), f"<p>:{of.name}_id"),
+        "evidence": (*(f"_links.{link}" for link in _links_to(of)), f"<p>:{of.name}_id") if of else (),
         "exclusions": (_TEST, resource.GONE, *exclusions),
         "parent": of,
     }
@@ -113,16 +117,18 @@ _DATES = (
 
 
 def act_table(
-    element: ElementType, of: ElementType, meaning: str, acted: tuple[str, str], *own: Column
+    element: ElementType, of: ElementType | None, meaning: str, acted: tuple[str, str], *own: Column
 ) -> Table:
     """Declare the table of an element type.
 
-    `acted` says what the id of what is acted on is, and when it was done; `own` columns are of this table alone.
+    `acted` says what the id of what is acted on is, and when it was done; `own` columns are of this table alone. What
+    is about nothing, as an upload, is no act: nothing leaves it out of reports, which do not count it.
     """
-    name, parent, (parent_meaning, created) = element.name, of.name.replace("_", " "), acted
+    name, (parent_meaning, created) = element.name, acted
     own_id, identifiers, _, *dates = resource.own(name, created, privacy=pseudonym(name))
-    hrefs, parent_id = tuple(f"_links.{link}.href" for link in _links_to(of)), f"{of.name}_id"
-    ids = (*(f"id({href})" for href in hrefs), f"<p>:{parent_id}")
+    parent_id, parent_url = _linked(of, parent_meaning) if of else ((), ())
+    event_id = [column.name for column in parent_id if column.name == "event_id"]
+    excluded = (resource.GONE_SINCE, resource.excluded(element.exclusions, *event_id)) if of else ()
     tags = f"Tags that the {name} tried to add."
     columns = (
         *block("message", *_DELIVERED),
@@ -130,8 +136,7 @@ def act_table(
         identifiers,
         *block(
             "links",
-            # What somebody signs or attends is an opinion.
-            column(parent_id, parent_meaning, *ids, privacy=SENSITIVE),
+            *parent_id,
             column("person_id", "Person who acted.", *PERSON_IDS, privacy=PERSON_ID),
         ),
         *dates,
@@ -145,15 +150,85 @@ def act_table(
             "links",
             column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
             column("person_url", "Address of the person in the API.", *PERSON_HREFS, privacy=IDENTIFYING),
-            column(f"{of.name}_url", f"Address of the {parent} in the API.", *hrefs, privacy=SENSITIVE),
+            *parent_url,
         ),
         _FILLED,
-        resource.GONE_SINCE,
-        resource.excluded(element.exclusions, *([parent_id] if parent == "event" else [])),
+        *excluded,
         resource.RECEIVED_AT,
         *resource.READ_FROM,
     )
     return Table(element.plural, element, meaning, columns)
+
+
+def _linked(of: ElementType, meaning: str) -> tuple[tuple[Column], tuple[Column]]:
+    """Declare the id and the address of what is acted on: what somebody signs or attends is an opinion."""
+    hrefs, own_id = tuple(f"_links.{link}.href" for link in _links_to(of)), f"{of.name}_id"
+    ids, address = (
+        (*(f"id({href})" for href in hrefs), f"<p>:{own_id}"),
+        f"Address of the {of.name} in the API.",
+    )
+    return (
+        (column(own_id, meaning, *ids, privacy=SENSITIVE),),
+        (column(f"{of.name}_url", address.replace("_", " "), *hrefs, privacy=SENSITIVE),),
+    )
+
+
+_PLACE = (resource.POSITION, column("primary", "Whether it is the person's primary one.", kind="bool"))
+
+
+def tags_of(table: Table) -> Table:
+    """Declare the table of the tags of an act."""
+    tag = column("tag", "Tag, as tried to add.", ".", privacy=SENSITIVE)
+    return entries_of(table, "tags", "add_tags[]", "tag", tag, block="tags")
+
+
+def act_tables(table: Table, *others: Table) -> tuple[Table, ...]:
+    """Return the tables of an act: its own, and those of the lists that every act has; `others` are its own lists."""
+    child = partial(entries_of, table)
+    return (
+        table,
+        tags_of(table),
+        child(
+            "emails",
+            "person.email_addresses[]",
+            "e-mail address",
+            *_PLACE,
+            column("address", "E-mail address.", privacy=EMAIL),
+            column("status", "Status of the address."),
+        ),
+        child(
+            "phones",
+            "person.phone_numbers[]",
+            "phone number",
+            *_PLACE,
+            column("number", "Phone number.", privacy=PHONE),
+            column("number_type", "Type of the number."),
+            column("status", "Status of the number."),
+        ),
+        child(
+            "addresses",
+            "person.postal_addresses[]",
+            "postal address",
+            *_PLACE,
+            *placed(resource.LOCATION, ""),
+        ),
+        child(
+            "custom_fields",
+            "person.custom_fields{}",
+            "custom field",
+            Column("name", "string", (), (), "Name of the field.", "key", privacy=SENSITIVE),
+            column("value", "Value of the field.", ".", privacy=IDENTIFYING),
+        ),
+        child(
+            "identifiers",
+            "identifiers[]",
+            "identifier",
+            resource.SYSTEM,
+            replace(resource.IDENTIFIER, privacy=pseudonym(table.element.name)),
+            block="act",
+        ),
+        *others,
+    )
 
 
 def entries_of(table: Table, name: str, at: str, whose: str, *entry: Column, block: str = "person") -> Table:

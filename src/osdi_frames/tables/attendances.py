@@ -1,11 +1,11 @@
-"""The table of attendances, one for each RSVP (interface 2.5)."""
+"""The tables of attendances, one for each RSVP (interface 2.5)."""
 
 from __future__ import annotations
 
-from osdi_frames.tables.act import act_table, act_type
+from osdi_frames.tables.act import act_table, act_type, entries_of
 from osdi_frames.tables.events import EVENT
-from osdi_frames.tables.resource import column
-from osdi_frames.tables.schema import Column, ExclusionRule
+from osdi_frames.tables.resource import POSITION, column
+from osdi_frames.tables.schema import FREE_TEXT, SENSITIVE, Column, ExclusionRule
 
 #: The statuses of those who came, and of RSVPs that do not count unless the person came nevertheless.
 CAME = ("attended", "checked in")
@@ -20,7 +20,6 @@ ATTENDANCE = act_type(
     EVENT,
     ExclusionRule("unaccepted", {"status": _UNACCEPTED, "attended": (False,)}),
     alternatives=("osdi:attendance",),
-    ignored=("tickets",),
     statuses=("accepted", "confirmed", *CAME),
 )
 ATTENDANCES = act_table(
@@ -38,4 +37,16 @@ ATTENDANCES = act_table(
         "derived",
         ("status",),
     ),
+)
+TICKETS = entries_of(
+    ATTENDANCES,
+    "tickets",
+    "tickets[]",
+    "ticket",
+    POSITION,
+    column("title", "Name of the kind of ticket.", v1="title"),
+    column("description", "Description of the kind of ticket.", privacy=FREE_TEXT),
+    column("amount", "Price of the ticket.", kind="decimal", privacy=SENSITIVE),
+    column("currency", "Currency code (ISO 4217), in upper case.", "upper(currency)"),
+    block="act",
 )

@@ -29,16 +29,13 @@ DONATIONS = act_table(
     column("recurring", "Whether it recurs.", "<p>:recurrence.recurring", kind="bool", privacy=SENSITIVE),
     column("recurrence_period", _PERIOD, "<p>:recurrence.period", privacy=SENSITIVE),
 )
-DONATION_TABLES = (
+RECIPIENTS = entries_of(
     DONATIONS,
-    entries_of(
-        DONATIONS,
-        "recipients",
-        "recipients[]",
-        "recipient",
-        POSITION,
-        column("display_name", "Who receives."),
-        column("amount", "Amount for this recipient.", kind="decimal", privacy=SENSITIVE),
-        block="act",
-    ),
+    "recipients",
+    "recipients[]",
+    "recipient",
+    POSITION,
+    column("display_name", "Who receives."),
+    column("amount", "Amount for this recipient.", kind="decimal", privacy=SENSITIVE),
+    block="act",
 )

@@ -19,18 +19,15 @@ OUTREACHES = act_table(
     column("message", "Text of the letter.", privacy=IDENTIFYING),
     column("duration", "Duration of the call, in the service's unit.", kind="float64"),
 )
-OUTREACH_TABLES = (
+TARGETS = entries_of(
     OUTREACHES,
-    entries_of(
-        OUTREACHES,
-        "targets",
-        "targets[]",
-        "target",
-        POSITION,
-        column("title", "Office of the target.", v1="title"),
-        *block("act", *NAMES),
-        # A target shows in which district a person lives.
-        column("ocdid", "Division (Open Civic Data) of the target.", privacy=SENSITIVE),
-        block="act",
-    ),
+    "targets",
+    "targets[]",
+    "target",
+    POSITION,
+    column("title", "Office of the target.", v1="title"),
+    *block("act", *NAMES),
+    # A target shows in which district a person lives.
+    column("ocdid", "Division (Open Civic Data) of the target.", privacy=SENSITIVE),
+    block="act",
 )
