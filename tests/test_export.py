@@ -62,7 +62,8 @@ def test_a_file_says_what_its_columns_mean_and_which_schema_it_has(table, export
     assert schema.metadata[b"osdi-frames.table"] == table.encode()
     assert all(field.metadata[b"meaning"] for field in schema)
     metadata = pq.ParquetFile(exported[0] / f"{table}.parquet").metadata
-    assert metadata.num_rows or table in ("event_campaigns", "petitions", "people")  # not in the sample
+    of_few = table.endswith(("_tags", "_tickets"))  # the sample has tags of signatures only, and no tickets
+    assert metadata.num_rows or of_few or table in ("event_campaigns", "petitions", "people")
     groups = range(metadata.num_row_groups)
     assert all(metadata.row_group(group).column(0).compression == "ZSTD" for group in groups)
 

@@ -336,7 +336,11 @@ PLACES = {
 }
 
 DELIVERED_ATTENDANCE = {
-    **{column: f"osdi:attendance/person/{key}" for column, key in IN_PERSON.items()},
+    **{
+        column: f"osdi:attendance/person/{key}"
+        for column, key in IN_PERSON.items()
+        if not key.startswith(FIRST)  # all entries are put back
+    },
     **{column: f"osdi:attendance/{key}" for column, key in (REFERRER | V2_DATES).items()},
     **{key: f"osdi:attendance/{key}" for key in ("identifiers", "status", "add_tags")},
     "person_created_date": "osdi:attendance/person/created_date",
@@ -478,4 +482,9 @@ def test_all_of_a_delivered_attendance_is_put_back_but_what_check_lists(
     original = spelled({"osdi:attendance": data.draw(thinned_and_extended(ATTENDED))} | SIBLINGS, prefix)
     (row,) = of.open([original]).scan("attendances", people=False).read_all().to_pylist()
     rebuilt = leaves_of_row(row, DELIVERED_ATTENDANCE)
+    for table, (name, columns) in ENTRIES.items():
+        entries = of.open([original]).scan(table.replace("signature", "attendance")).read_all()
+        for entry in entries.to_pylist():
+            at = ("osdi:attendance", "person", name, entry["position"])
+            put(rebuilt, at, entry, primary="primary", **columns)
     reports_what_is_not_put_back([[original]], lost_of("attendance", original, rebuilt, delivered=True))

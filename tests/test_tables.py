@@ -148,7 +148,9 @@ def test_of_an_unknown_table_the_nearest_are_named():
         UnknownTable, match=r"no table 'event'; nearest: events, event_people, event_reminders"
     ):
         of.read_table([], "event")
-    with pytest.raises(UnknownTable, match=r"no table 'x'; there are: events, event_reminders, .*signatures"):
+    with pytest.raises(
+        UnknownTable, match=r"no table 'x'; there are: events, event_campaigns, attendances, .*actions"
+    ):
         of.read_table([], "x")
 
 

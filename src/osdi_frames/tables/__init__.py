@@ -107,12 +107,15 @@ def table(name: str) -> Table:
     Raises
     ------
     UnknownTable
-        The message names the nearest tables, or all.
+        The message names the nearest tables, or those of one row an element.
     """
     try:
         return TABLES[name]
     except KeyError:
-        raise UnknownTable(f"there is no table {quoted(name)}; {nearest(name, TABLES)}") from None
+        hint = nearest(name, TABLES)
+        if not hint.startswith("nearest"):
+            hint = nearest(name, [table.name for table in TABLES.values() if not table.rows])
+        raise UnknownTable(f"there is no table {quoted(name)}; {hint}") from None
 
 
 _table = table  # `describe` has an argument of its name
