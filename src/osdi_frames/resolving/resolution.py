@@ -151,8 +151,8 @@ class Resolution:
     @cached_property
     def linking(self) -> set[ElementType]:
         """The types whose kept elements decide about those of others."""
-        columns = (column for element in self.identities for column in self.filtering.by_reference(element))
-        return {element for element in self.identities if element.own_id in {*columns}}
+        columns = {column for element in self.identities for column in self.filtering.by_reference(element)}
+        return {element for element in self.identities if element.own_id in columns}
 
     def streams(self, element: ElementType) -> bool:
         """Return whether rows of a type need no others."""
