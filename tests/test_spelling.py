@@ -211,10 +211,10 @@ def test_frames_files_page_plots_and_protected_reports_have_the_same_rows(tmp_pa
     assert found["caveats"]["signatures_by_source"] == said
     assert run("report", tmp_path / "in.json", "--min-count", "5").stdout.count("spellings") == 0
     protected = of.report(archive, min_count=5)["signatures_by_source"]
-    assert counts(protected) == rows
+    assert counts(protected) == {name: count // 5 * 5 for name, count in rows.items()}
     assert protected.attrs["note"] == ""  # how many spellings there are may be few, too
     exact = of.report(archive, min_count=5, spelling="exact")["signatures_by_source"]
-    assert exact["signatures"].dropna().to_dict() == {"web": 9, "mail": 8}
+    assert exact["signatures"].dropna().to_dict() == {"web": 5, "mail": 5}
 
 
 def test_the_command_keeps_spellings_apart_by_an_option(tmp_path):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
     from osdi_frames.contents import Contents
     from osdi_frames.output.files import Format
     from osdi_frames.reports.archive_report import ReportRequest
+    from osdi_frames.reports.published import Published
     from osdi_frames.shown_report import ShownReport
 
 
@@ -386,7 +387,9 @@ class Archive(Reader):
             websites and titles as they are. By default they are hidden, and what then looks alike is one row.
         min_count
             Hide smaller counts of people, and whatever reveals them: rows, columns, and reports, which then have no
-            rows. All reports of a call are published together; see `osdi_frames.reports.suppress`.
+            rows. All reports of a call are published together; see `osdi_frames.reports.suppress`. The other counts are
+            rounded down to multiples of it. `write_report` keeps a count that changed by less since the report in the
+            folder, with the same filters; the column `kept` says which these are.
         include
             What is not counted by default: some of ``test`` (what the service's "send test" sent), ``gone``
             (deleted), ``cancelled`` and ``hidden`` (events, and their attendances) and ``unaccepted`` (attendances),
@@ -431,7 +434,7 @@ class Archive(Reader):
         now = options.get("now") or datetime.now(UTC)
         return ReportRequest(filters=self.filters, for_page=for_page, **{**options, "now": now})  # type: ignore[arg-type] # checked there
 
-    def _report(self, wanted: ReportRequest) -> ShownReport:
+    def _report(self, wanted: ReportRequest, last: Published | None = None) -> ShownReport:
         from osdi_frames.reports.archive_report import collect, make_reports
         from osdi_frames.shown_report import ShownReport
 
@@ -442,7 +445,7 @@ class Archive(Reader):
         tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
         inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
         made = make_reports(
-            wanted, tables, inspection=inspection, paths=self.paths, unplaced=resolution.unplaced
+            wanted, tables, inspection=inspection, paths=self.paths, last=last, unplaced=resolution.unplaced
         )
         return ShownReport.of(made)
 
@@ -487,7 +490,8 @@ class Archive(Reader):
         """
         from osdi_frames import page
         from osdi_frames.output.files import FileForm
-        from osdi_frames.output.folder import output_folder
+        from osdi_frames.output.folder import earlier_file, output_folder
+        from osdi_frames.reports.published import FILE, Published
 
         only_known("write_report", options, Archive.write_report.__kwdefaults__, Options.__annotations__)
         if isinstance(formats, str):
@@ -495,7 +499,8 @@ class Archive(Reader):
         forms = [FileForm(format, bom=bom) for format in formats]  # noqa: A001 (as `export` calls it)
         wanted = self._requested(options, for_page=True)
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
-            result = self._report(wanted)
+            last = None if wanted.min_count is None else Published.parsed(earlier_file(destination, FILE))
+            result = self._report(wanted, last)
             page.write(result, folder, forms=forms, now=wanted.now)
         return result
 

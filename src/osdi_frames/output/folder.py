@@ -64,6 +64,15 @@ def output_folder(
     return _published(local_path(path), kind, source, overwrite)
 
 
+def earlier_file(destination: str | os.PathLike[str], name: str) -> bytes | None:
+    """Return a file of the folder that is at a destination, None where there is none."""
+    path = os.fspath(destination)
+    if is_address(path):
+        return _ask(path, "cat_file", name) if name in _listed(path) else None
+    file = Path(local_path(path), name)
+    return file.read_bytes() if file.is_file() else None
+
+
 @contextlib.contextmanager
 def _published(destination: str, kind: FolderKind, source: Source, overwrite: bool) -> Iterator[Path]:
     target = Path(os.path.realpath(destination))

@@ -27,6 +27,7 @@ from osdi_frames.page import document, sections, tables
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.problems import ProblemKind
 from osdi_frames.reports.archive_report import ReportResult
+from osdi_frames.reports.published import FILE
 from osdi_frames.tables import element_types
 
 _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
@@ -36,6 +37,8 @@ def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now:
     """Write the page, and the files of each report."""
     html = render(result, now=now or datetime.now(UTC))
     (folder / "report.html").write_text(html, encoding="utf-8")
+    if result.published:
+        (folder / FILE).write_bytes(result.published.dumped())
     rows = {
         name: pa.Table.from_pandas(frame.reset_index().rename(columns=str), preserve_index=False)
         for name, frame in result.items()

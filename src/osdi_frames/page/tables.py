@@ -42,6 +42,7 @@ _KINDS: Final[Mapping[Unit, CellKind]] = {
     "change share": "share",
     "time": "time",
     "text": "text",
+    "mark": "text",
 }
 
 

@@ -19,7 +19,9 @@ computed. The report is the same, and the frame is left as it was.
 - `analyses`: which of these an archive's report has; `acts`, `first_acts`: frames of acts, and whom rows brought
 - `measures`: what is computed of each group, and of all rows; `groups`: values, spellings and periods to count by
 - `exclusion`: the rows that are not counted; `titles`: what ids and columns are shown as
-- `archive_report`: the standard reports of an archive; `suppression`, `protection`: small counts that are hidden
+- `known`: up to when dates are known
+- `archive_report`: the standard reports of an archive; `suppression`, `protection`: small counts that are hidden;
+  `published`: what the report before showed, so that small changes are hidden, too
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -26,8 +27,7 @@ from osdi_frames.reports.declared import ATTENDANCES, GROWTH
 from osdi_frames.reports.groups import Spelling, checked_spelling
 from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.measures import IS_NEW, are_attendances, headline_figures, hidden_figures, rsvp_notes
-from osdi_frames.reports.suppression import suppress_together
-from osdi_frames.reports.titles import heading
+from osdi_frames.reports.published import FIGURES, Made, Published, protect_reports
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE
 from osdi_frames.sources.manifest import Manifest, manifests
@@ -50,9 +50,6 @@ _PLACES: Final = {
     "events": ("location_latitude", "location_longitude", "location_locality"),
     "signatures": ("location_latitude", "location_longitude"),
 }
-
-Made: TypeAlias = tuple[Report | Analysis, pd.DataFrame]
-"""A report with its frame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +82,17 @@ class ReportRequest:
         checked_spelling(self.spelling)
         if self.min_count is not None and (not isinstance(self.min_count, int) or self.min_count < 1):
             raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
+
+    @property
+    def settings(self) -> str:
+        """What counts of a report with hidden counts depend on, as text."""
+        said: dict[str, Any] = {
+            "min_count": self.min_count,
+            "include": sorted(self.include),
+            "spelling": self.spelling,
+        }
+        said |= {"show_addresses": self.show_addresses, **Filtering(self.filters).asked}
+        return json.dumps(said, sort_keys=True, default=str)
 
     @property
     def unreported(self) -> list[str]:
@@ -176,6 +184,8 @@ class ReportResult(Mapping[str, pd.DataFrame]):
     """The smallest count of people that is shown; None for every count."""
     hidden: frozenset[str] = frozenset()
     """The headline figures that are small, or would reveal small counts."""
+    published: Published | None = None
+    """Where small counts are hidden, what is shown of the others."""
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         made = {declared.name: frame for declared, frame in self.reports}
@@ -198,6 +208,8 @@ class ReportResult(Mapping[str, pd.DataFrame]):
         A count is None where it is not shown.
         """
         found = headline_figures(self.tables)
+        if self.published:
+            found |= self.published.counts[FIGURES]
         return {name: None if name in self.hidden else count for name, count in found.items()}
 
     @property
@@ -277,10 +289,12 @@ def make_reports(
     inspection: Inspection | None,
     paths: Sequence[str],
     unplaced: Mapping[str, int],
+    last: Published | None = None,
 ) -> ReportResult:
     """Make the reports of collected tables.
 
-    Warn where there is nothing to report, or not everything. `unplaced` counts the acts that filters cannot place.
+    Warn where there is nothing to report, or not everything. `unplaced` counts the acts that filters cannot place,
+    `last` is what the report before showed.
     """
     filtering, states = Filtering(wanted.filters), tables.pop(SNAPSHOTS, pd.DataFrame())
     titles = {name: tables.pop(f"{WHOLE}{name}") for name in wanted.titles}
@@ -294,12 +308,13 @@ def make_reports(
     _warn_of_nothing(paths, counting, filtering)
     _warn_of_incomplete(pulls)
     of_period = not {"since", "until"}.isdisjoint(filtering.asked)
-    notes += filter(None, [exclusion.note(counts)])
+    notes += filter(None, [exclusion.note(counts, numbers=wanted.min_count is None)])
     notes += rsvp_notes(counting, of_period=of_period, below=wanted.min_count)
-    notes[1:1] = _not_reported(wanted.unreported, unplaced, filtering)
+    notes[1:1] = _not_reported(wanted.unreported, unplaced, filtering, numbers=wanted.min_count is None)
     marked = {name: _marked(name, tables) for name in first_acts.OF_ACTS if {name, ACTIONS} <= tables.keys()}
     tables |= {name: frame for name, (frame, _) in marked.items()}
-    notes += [said for frame, said in marked.values() if said and frame[IS_NEW].notna().any()]
+    if wanted.min_count is None:
+        notes += [said for frame, said in marked.values() if said and frame[IS_NEW].notna().any()]
     snapshots = pd.DataFrame()
     if len(states):
         snapshots, partial = _snapshots(states, counting["events"], pulls)
@@ -308,7 +323,7 @@ def make_reports(
     result = ReportResult(counting, made, inspection, tuple(notes))
     own = {declared.name: dict(frame.attrs) for declared, frame in made}
     if wanted.min_count is not None:
-        result = _suppressed(result, wanted.min_count, wanted.spelling, wanted.unpublished)
+        result = _protected(result, wanted, wanted.min_count, last)
     _annotate(result, own, snapshots, filtering, counts)
     return result
 
@@ -378,12 +393,16 @@ def _snapshots(
     return states.assign(**{exclusion.COLUMN: None}), len(partial)
 
 
-def _not_reported(tables: Sequence[str], unplaced: Mapping[str, int], filtering: Filtering) -> Iterator[str]:
-    """Yield which tables filters do not lead to, and how many acts they cannot place."""
+def _not_reported(
+    tables: Sequence[str], unplaced: Mapping[str, int], filtering: Filtering, *, numbers: bool
+) -> Iterator[str]:
+    """Yield which tables filters do not lead to, and how many acts they cannot place, or only which."""
     if tables:
         yield f"not reported: {', '.join(tables)} ({filtering.name} does not lead to them)"
     if found := {name: count for name, count in unplaced.items() if count}:
-        counts = ", ".join(counted(count, name) for name, count in found.items())
+        counts = ", ".join(
+            counted(count, name) if numbers else exclusion.several(name) for name, count in found.items()
+        )
         about = " and ".join(filtering.columns_asked)
         yield f"not known: the {about} of {counts}; they are left out"
 
@@ -448,7 +467,8 @@ def _annotate(
         report.attrs["caveat"] = "\n".join(caveats)
         note = own[declared.name]["note"]
         if _is_growth(declared) or result.below:  # of the events; no spellings
-            note = exclusion.note(count for count in counts if count[2] == element.name)
+            own_counts = (count for count in counts if count[2] == element.name)
+            note = exclusion.note(own_counts, numbers=result.below is None)
         report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), note]))
 
 
@@ -471,32 +491,30 @@ def _not_drawn(
     return said
 
 
-def _suppressed(
-    result: ReportResult, below: int, spelling: Spelling, unpublished: Sequence[Analysis]
+def _protected(
+    result: ReportResult, wanted: ReportRequest, below: int, last: Published | None
 ) -> ReportResult:
-    """Hide small counts of people, wherever they show."""
-    frames = suppress_together(result.reports, result.tables, below=below, spelling=spelling)
-    reports, columns, closed = [], dict[str, None](), []
-    for (declared, made), shown in zip(result.reports, frames, strict=True):
-        columns |= dict.fromkeys(column.name for column in declared.shown(made) if column.name not in shown)
-        closed += [declared.heading] if len(made) > len(shown) else []
-        reports.append((declared, shown))
-    notes = [f"counts of people below {below} are hidden (–), and others that reveal them"]
-    if columns:
-        notes.append(f"left out, as they would reveal some: {', '.join(map(heading, columns))}")
-    if unpublished:
-        notes.append(
-            f"not made, as they would reveal some: {', '.join(each.heading for each in unpublished)}"
-        )
-    if closed:
-        notes.append(f"without rows, as their totals would reveal some: {', '.join(closed)}")
+    """Hide small counts of people, and small changes since the last report, wherever they show."""
+    protected = protect_reports(
+        result.reports,
+        result.tables,
+        below=below,
+        spelling=wanted.spelling,
+        settings=wanted.settings,
+        last=last,
+    )
+    notes = [*result.notes, *protected.notes]
+    if unpublished := wanted.unpublished:
+        which = ", ".join(declared.heading for declared in unpublished)
+        notes.append(f"not made, as they would reveal some: {which}")
     return replace(
         result,
-        reports=reports,
+        reports=protected.reports,
         inspection=None,  # how much was read, and what else
-        notes=(*result.notes, *notes),
+        notes=tuple(notes),
         below=below,
         hidden=hidden_figures(result.tables, below),
+        published=protected.published,
     )
 
 

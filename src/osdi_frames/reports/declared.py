@@ -13,7 +13,7 @@ import pandas as pd
 
 from osdi_frames.reports import measures
 from osdi_frames.reports.groups import By, Period, contexts, named_keys
-from osdi_frames.reports.measures import Measure
+from osdi_frames.reports.measures import Measure, Shown
 from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, TITLED, Titled, heading
 
 
@@ -125,9 +125,9 @@ class Report:
             if not measure.is_optional or measure.needs.keys() <= {*columns}
         )
 
-    def shown(self, frame: pd.DataFrame) -> tuple[Measure, ...]:
+    def shown(self, frame: pd.DataFrame) -> tuple[Shown, ...]:
         """Return the measures that are shown of a frame."""
-        found = (measure for measure in self.measures if measure.name in frame.columns)
+        found = (measure for measure in (*self.measures, measures.KEPT) if measure.name in frame.columns)
         return tuple(measure for measure in found if not measure.is_rare or _is_common(frame[measure.name]))
 
     @property

@@ -62,27 +62,41 @@ def counted_rows(frame: pd.DataFrame, include: Collection[str], noun: str) -> tu
     return rows, note((reason, number, noun) for reason, number in counts.items())
 
 
-def note(counts: Iterable[tuple[str, int, str]]) -> str:
+def note(counts: Iterable[tuple[str, int, str]], *, numbers: bool = True) -> str:
     """Return a sentence about rows that are left out.
 
-    Reason, number and noun of each kind are given.
+    Reason, number and noun of each kind are given; the numbers can be few, and are not to be said where those are
+    hidden.
 
     >>> note([("cancelled", 2, "event"), ("test", 1, "signature")])
     'not counted: 2 cancelled events, 1 test signature; include= (--include cancelled,test) counts them'
     >>> note([("cancelled", 9, "attendance")]).partition(";")[0]
     'not counted: 9 attendances of cancelled events'
+    >>> note([("test", 1, "signature")], numbers=False).partition(";")[0]
+    'not counted: test signatures'
     """
     if not (counts := list(counts)):
         return ""
-    said = ", ".join(_said(*each) for each in counts)
+    said = ", ".join(_said(*each, numbers=numbers) for each in counts)
     names = ",".join(dict.fromkeys(reason for reason, _, _ in counts))
     return f"not counted: {said}; include= (--include {names}) counts them"
 
 
-def _said(reason: str, number: int, noun: str) -> str:
+def _said(reason: str, number: int, noun: str, *, numbers: bool) -> str:
     """Return a count of rows, with their reason or event's."""
     is_own = reason in _OWN.get(noun, (reason,))
-    return counted(number, f"{reason} {noun}") if is_own else f"{counted(number, noun)} of {reason} events"
+    said = f"{reason} {noun}" if is_own else noun
+    said = counted(number, said) if numbers else several(said)
+    return said if is_own else f"{said} of {reason} events"
+
+
+def several(noun: str) -> str:
+    """Return what several rows are called.
+
+    >>> several("signature")
+    'signatures'
+    """
+    return counted(2, noun).partition(" ")[2]
 
 
 #: What a report says of a frame that does not know what is to be left out.

@@ -26,7 +26,7 @@ Made: TypeAlias = Mapping[str, pd.Series]
 Compute: TypeAlias = Callable[[Grouped, Made], pd.Series]
 """Takes the rows by the number of their group, and the measures before; returns a value per group."""
 
-Unit: TypeAlias = Literal["number", "decimal", "change", "share", "change share", "time", "text"]
+Unit: TypeAlias = Literal["number", "decimal", "change", "share", "change share", "time", "text", "mark"]
 
 #: Whether an act is its person's first, and brought them.
 IS_NEW: Final = "is_new"
@@ -39,6 +39,7 @@ _FORMATS: Final[Mapping[Unit, str]] = {
     "change share": "+,.1%",
     "time": "%Y-%m-%d",
     "text": "",
+    "mark": "",
 }
 
 UTC: Final = "datetime64[us, UTC]"
@@ -203,6 +204,10 @@ class Shown:
     """Whether it is shown only where a tenth of the rows have it."""
 
 
+#: Whether a count is as it was in the report before, where small counts are hidden.
+KEPT: Final = Shown("kept", "mark", None, "boolean")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure(Shown):
     """A column of a report, computed and shown."""
@@ -227,9 +232,13 @@ def show(value: Any, unit: Unit) -> str:
 
     >>> show(1234, "number"), show(0.125, "share"), show(pd.Timestamp("2026-05-01 18:00"), "time"), show(pd.NA, "share")
     ('1,234', '12.5%', '2026-05-01', '–')
+    >>> show(True, "mark"), show(False, "mark"), show(pd.NA, "mark")
+    ('=', '', '')
     >>> show(7, "change"), show(0, "change"), show(0.0, "change share")
     ('+7', '±0', '±0.0%')
     """
+    if unit == "mark":
+        return "=" if pd.notna(value) and value else ""
     if pd.isna(value):
         return "–"
     text = f"{value:{_FORMATS[unit]}}"

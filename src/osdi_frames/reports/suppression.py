@@ -18,7 +18,9 @@ from osdi_frames.reports.making import row_numbers
 from osdi_frames.reports.people_protection import counts_of, protector_of, without
 from osdi_frames.reports.protection import Breakdown, Counts, Mask, hide_in_line, protect
 
-_UNPROTECTED: Final = {name for report in REPORTS for name in report.unprotected}
+#: Of a goal: how many signed in 28 days, when the last one did that was needed, and what follows from both.
+_OF_GOALS: Final = ("per_week", "reached", "expected")
+_UNPROTECTED: Final = {*_OF_GOALS, *(name for report in REPORTS for name in report.unprotected)}
 _COUNTS: Final = tuple(dict.fromkeys(report.count for report in REPORTS))
 _PULL: Final = "fetched_at"
 
@@ -32,7 +34,8 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     rows are in the order of time. Where the total leaves nothing open, as of ten signatures from ten sources, the
     report has no rows. Columns from which small counts could be computed are left out: people, the times of
     the first and the last act, RSVPs of events with a capacity and their fill rate, how many attended, of how many, and
-    their rate, cumulative counts, and shares within the first of several keys.
+    their rate, cumulative counts, and shares within the first of several keys; of `goals` what came in a week, and when
+    a goal was reached or will be.
 
     Of a report with a column per value single counts are missing, so that the totals of its rows and columns
     leave them open; of repeated pulls those are missing from which a count grew by little to the next.
@@ -43,7 +46,8 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     `retention` cohorts, and shares of few or of all but few. A row of `hosts` is a person: it is refused.
 
     Other reports are not known here: `osdi_frames.report` with `min_count` protects reports that are published
-    together. Reports of nearly the same rows, as of the day before, can still be compared.
+    together, and from the report of the day before. Reports of nearly the same rows that are suppressed alone can still
+    be compared.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     count = next((name for name in _COUNTS if name in report), None)
     if count is None:
         raise InvalidArgument(f"a report has a column {' or '.join(_COUNTS)}, or a column per value")
-    if "share" in report and not _is_of_total(report["share"], report[count]):
+    if "share" in report and "goal" not in report and not _is_of_total(report["share"], report[count]):
         report = report.drop(columns="share")
     counts = _effective(report, count)
     [rows] = protect([Breakdown(np.flatnonzero(counts > 0), counts)], below=below)

@@ -41,6 +41,7 @@ _WORDS: Final = {
     "location_region": "region",
     "sponsor_title": "sponsor",
     "rsvped": "RSVPed",
+    "kept": "as before",
     "change_share": "change in %",
     "of_first": "of the first step",
     "of_previous": "of the step before",
