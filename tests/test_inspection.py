@@ -43,7 +43,7 @@ def test_what_was_read_is_named_in_words():
     assert str(of.open([{"total_pages": 1}]).inspect()) == "1 document: nothing for any table"
 
 
-def test_problems_by_key_show_no_value_and_count_each_problem_once():
+def test_problems_show_no_value_and_are_counted_by_key_once():
     address = "ada@example.org"
     person = {
         "email_addresses": [{"address": [address]}, {"address": {"x": address}}],
@@ -57,8 +57,7 @@ def test_problems_by_key_show_no_value_and_count_each_problem_once():
     ]
     found = of.open(documents).inspect()
     assert found.by_key["count"].sum() == found.problems["count"].sum()
-    assert address in found.problems.to_csv()
-    assert address not in found.by_key.to_csv()
+    assert address not in found.problems.to_csv() + found.by_key.to_csv()
     assert dict(zip(found.by_key["key"], found.by_key["count"], strict=True)) == {
         "": 1,
         "body": 1,

@@ -97,9 +97,9 @@ def field_name(key: object) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a text or small number that a caller gave, cut and without addresses; of anything else its type.
+    """Return texts or a small number that a caller gave, cut and without addresses; of anything else the type.
 
-    >>> quoted("March"), quoted("to ann@b.example"), quoted(7), quoted(["x"])
+    >>> quoted("March"), quoted("to ann@b.example"), quoted(7), quoted([{}])
     ("'March'", "'to (e-mail)'", '7', 'a list of 1')
     """
     match value:
@@ -109,6 +109,8 @@ def quoted(value: object) -> str:
             return repr(value)
         case int() | float() if not math.isfinite(value) or abs(value) < 10**_DIGITS:
             return cut(repr(value))
+        case list() if all(isinstance(entry, str) for entry in value):
+            return cut(f"[{', '.join(map(quoted, value[:_ENTRIES]))}]")
         case list() | tuple() | dict() | set():
             return f"a {type(value).__name__} of {len(value)}"
     return f"a value of type {type(value).__name__}"
