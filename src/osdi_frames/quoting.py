@@ -30,13 +30,22 @@ _DIGITS = 4  # a number with more may be somebody's
 _LARGE = 10**_QUOTED
 
 
-def cut(text: str, most: int = _QUOTED) -> str:
-    """Return a text, or its beginning where it is longer than what a message quotes.
+def beginning(text: str, most: int = _QUOTED) -> str:
+    """Return a text, or its beginning where it is longer than what a message shows.
 
-    >>> cut("March"), cut("March" * 100, 9)
+    >>> beginning("March"), beginning("March" * 100, 9)
     ('March', 'MarchMarc…')
     """
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def cut(text: str, most: int = _QUOTED) -> str:
+    """Return the beginning of a text, without addresses.
+
+    >>> cut("to ann@b.example, and March" * 9, 20)
+    'to (e-mail), and Mar…'
+    """
+    return beginning(without_addresses(text), most)
 
 
 def shown(value: object, *, depth: int = 2) -> str:
@@ -65,7 +74,7 @@ def shown(value: object, *, depth: int = 2) -> str:
             form = "[…]" if value else "[]"
         case _:
             form = type(value).__name__
-    return cut(form)
+    return beginning(form)
 
 
 def status(value: str) -> str:
@@ -83,7 +92,7 @@ def number_form(text: str) -> str:
     >>> number_form("-1.5e400"), number_form("NaN")
     ('-9.9e999', 'NaN')
     """
-    return _DIGIT.sub("9", cut(text))
+    return _DIGIT.sub("9", beginning(text))
 
 
 def field_name(key: object) -> str:
@@ -93,7 +102,7 @@ def field_name(key: object) -> str:
     ['_links', 'osdi:record_signature', 'line2', '(hidden)', '(hidden)', '(hidden)']
     """
     text = str(key)
-    return cut(text) if _FIELD.fullmatch(text) else HIDDEN
+    return beginning(text) if _FIELD.fullmatch(text) else HIDDEN
 
 
 def quoted(value: object) -> str:
@@ -104,13 +113,13 @@ def quoted(value: object) -> str:
     """
     match value:
         case str() | os.PathLike():
-            return cut(repr(without_addresses(str(value))))
+            return beginning(repr(without_addresses(str(value))))
         case None | bool():
             return repr(value)
         case int() | float() if not math.isfinite(value) or abs(value) < 10**_DIGITS:
-            return cut(repr(value))
+            return beginning(repr(value))
         case list() if all(isinstance(entry, str) for entry in value):
-            return cut(f"[{', '.join(map(quoted, value[:_ENTRIES]))}]")
+            return beginning(f"[{', '.join(map(quoted, value[:_ENTRIES]))}]")
         case list() | tuple() | dict() | set():
             return f"a {type(value).__name__} of {len(value)}"
     return f"a value of type {type(value).__name__}"
@@ -124,7 +133,7 @@ def cut_within(message: str, values: Iterable[str]) -> str:
     """
     forms = [form for value in values if len(value) > _QUOTED for form in (value, repr(value))]
     for form in sorted(forms, key=len, reverse=True):
-        message = message.replace(form, cut(form))
+        message = message.replace(form, beginning(form))
     return message
 
 
@@ -134,7 +143,7 @@ def named(path: str) -> str:
     >>> named("archive/a.zip!2026/" + "x" * 61) == "archive/a.zip!2026/" + "x" * 60 + "…"
     True
     """
-    return _NAME.sub(lambda name: cut(name[0]), path)
+    return _NAME.sub(lambda name: beginning(name[0]), path)
 
 
 def located(path: str | os.PathLike[str]) -> str:
@@ -147,7 +156,7 @@ def located(path: str | os.PathLike[str]) -> str:
     there = text if len(text) <= _LONGEST_PATH else ""
     while there and not os.path.lexists(there):
         there = there.rpartition(os.sep)[0]
-    return f"{named(there)}{cut(text[len(there) :])}"
+    return f"{named(there)}{beginning(text[len(there) :])}"
 
 
 def with_paths_cut(error: Exception) -> Exception:
@@ -179,4 +188,4 @@ def listed(names: Iterable[str], most: int = _NAMED) -> str:
     """
     names = list(names)
     more = f", and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{', '.join(cut(without_addresses(name)) for name in names[:most])}{more}"
+    return f"{', '.join(cut(name) for name in names[:most])}{more}"

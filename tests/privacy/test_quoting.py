@@ -85,7 +85,7 @@ SHAPES: dict[str, Callable[[str], Any]] = {
     "frame": lambda text: pd.DataFrame({text: [text], "total_accepted": [text], "title": [[text]]}),
 }
 #: The arguments that are a place to read or write.
-PLACES = {"source", "destination", "path", "archive", "db", "base_url"}
+PLACES = {"source", "destination", "path", "archive", "db", "base_url", "store"}
 
 EVENT = {"title": "March", "total_accepted": 3, "start_date": "2026-05-01T18:00:00Z"}
 EVENTS = of.read_events(EVENT)

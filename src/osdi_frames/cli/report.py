@@ -22,7 +22,7 @@ from osdi_frames.cli.options import (
 )
 from osdi_frames.errors import counted, printable
 from osdi_frames.output.files import FORMATS, Format
-from osdi_frames.quoting import cut, located, quoted
+from osdi_frames.quoting import beginning, located, quoted
 from osdi_frames.reports import Analysis, Report
 from osdi_frames.reports.analyses import MOVED
 from osdi_frames.reports.exclusion import REASONS
@@ -144,7 +144,7 @@ def table(report: Report | Analysis, frame: pd.DataFrame, *, top: int) -> str:
         for number, name in enumerate(shown.index.names)
     ]
     for measure in report.shown(frame):
-        values = (cut(printable(show(value, measure.unit))) for value in shown[measure.name])
+        values = (beginning(printable(show(value, measure.unit))) for value in shown[measure.name])
         justify = str.ljust if measure.unit == "text" else str.rjust
         columns.append(_aligned([str(measure.name), *values], justify))
     text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
@@ -158,4 +158,4 @@ def _aligned(cells: list[str], justify: Callable[[str, int], str]) -> list[str]:
 
 
 def _label(value: object) -> str:
-    return cut(printable(show_key(value)))
+    return beginning(printable(show_key(value)))

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from osdi_frames.addresses import without_addresses
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
 from osdi_frames.quoting import cut
@@ -137,7 +136,7 @@ def spoken(content: bytes, *, redact: Callable[[str], str] = str) -> str:
         text = html.unescape(_ELEMENT.sub(" ", text))
     line = "".join(character if character.isprintable() else " " for character in text)
     # The key first, and whole: of one with an address in it, or that is cut, the rest would not be found.
-    return cut(" ".join(without_addresses(redact(line)).split()), WORDS)
+    return cut(" ".join(redact(line).split()), WORDS)
 
 
 def _said(body: Any) -> str:

@@ -13,7 +13,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib import font_manager
 
-from osdi_frames.quoting import cut
+from osdi_frames.quoting import beginning
 from osdi_frames.reports.measures import show_key
 
 #: Properties of every Text that holds data: ``$x$`` is no formula, and LaTeX never sees it.
@@ -93,7 +93,7 @@ def warning_of_letters() -> Iterator[None]:
     finally:
         _LACKING.reset(token)
     if lacking:
-        letters = cut(" ".join(sorted(lacking)))
+        letters = beginning(" ".join(sorted(lacking)))
         warnings.warn(f"no installed font has these letters, drawn as �: {letters}", stacklevel=4)
 
 
