@@ -36,6 +36,9 @@ COMMANDS = {
 }
 
 
+_PATIENCE = 0.8  # seconds after Ctrl-C in which what is open is closed
+
+
 class Status(IntEnum):
     """The exit status of a command; see README.md."""
 
@@ -110,10 +113,14 @@ def run() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt, after a library was imported.
+    """Raise KeyboardInterrupt, after a library was imported, and end the process soon in any case.
 
-    Extension modules that are interrupted while they are made abort the process, or are said to be missing.
+    Extension modules that are interrupted while they are made abort the process, or are said to be missing. What is
+    written appears when it is whole, so that a process can end at any moment.
     """
+    at_last = threading.Timer(_PATIENCE, _stop)
+    at_last.daemon = True
+    at_last.start()
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             again = threading.Timer(0.05, signal.raise_signal, [number])
@@ -143,8 +150,7 @@ def _status() -> int:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
-        _complain("osdi-frames: stopped", *getattr(stop.__cause__ or stop, "__notes__", []))
-        _end_at_once(Status.STOPPED)
+        _stop(*getattr(stop.__cause__ or stop, "__notes__", []))
     except (OsdiError, OSError) as error:
         _complain(f"osdi-frames: {with_paths_cut(error)}", *getattr(error, "__notes__", []))
         return Status.FAILED
@@ -157,6 +163,11 @@ def _unread_ends_it() -> Iterator[None]:
         yield
     except BrokenPipeError:
         _end_at_once(Status.UNREAD)
+
+
+def _stop(*notes: str) -> NoReturn:
+    _complain("osdi-frames: stopped", *notes)
+    _end_at_once(Status.STOPPED)
 
 
 def _end_at_once(status: int) -> NoReturn:

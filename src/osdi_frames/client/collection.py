@@ -348,7 +348,8 @@ class Collection:
     """Called with each page that was entered in the ledger, in the caller's thread."""
     ledger: Ledger = field(init=False)
     _followed: set[str] = field(default_factory=set)
-    _left: bool = False  # nobody waits for pages any more, after an error or an interrupt
+    _left: bool = False  # nobody waits for pages any more, after an error
+    _interrupted: bool = False  # nor for those that are on their way
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.transport.limits.max_pages)
@@ -358,13 +359,17 @@ class Collection:
 
         Totals or `next` name them.
         """
-        with ThreadPoolExecutor(self.transport.limits.workers, "osdi-frames") as pool:
+        pool = ThreadPoolExecutor(self.transport.limits.workers, "osdi-frames")
+        try:
             while numbers := list(self.ledger.missing()):
                 with closing(self._read_together(numbers, pool)) as pages:
                     for answer, page in pages:
                         yield answer
                         if self.ledger.is_stuck or (not page.ids and page.next is None):
                             return  # behind the last page, whatever was reported
+        finally:
+            # A request can take as long as the service likes, and a pause before it is repeated half a minute.
+            pool.shutdown(wait=not self._interrupted, cancel_futures=True)
 
     def resolve(self) -> str | None:
         """Read until it is proved that every record came.
@@ -406,11 +411,14 @@ class Collection:
                     yield self._enter(waiting.popleft().result())
             while waiting:
                 yield self._enter(waiting.popleft().result())
+        except KeyboardInterrupt:
+            self._interrupted = True
+            raise
         finally:
             self._left = True
             for future in waiting:
                 future.cancel()
-            for future in waiting:
+            for future in waiting if not self._interrupted else ():
                 with suppress(CancelledError, OsdiError, OSError):  # the first error is on its way
                     self._enter(future.result())
 
@@ -421,6 +429,8 @@ class Collection:
             path = self.transport.redact(self.path)
             raise BadAnswer(f"{cut(path)}, page {number}: not a page of a collection", address=path)
         page = read_page(answer.body, number=number, prefixes=self.transport.prefixes)
+        if self._interrupted:
+            raise CancelledError
         self.keep(answer)
         return answer, page
 

@@ -14,7 +14,6 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ from osdi_frames.quoting import listed, located
 from osdi_frames.sources.files import BY_MANAGERS, is_address, local_path
 from osdi_frames.sources.remote import HTTP, asked, filesystem_of, shown_address, without_credentials
 from osdi_frames.sources.source import Source
+from osdi_frames.sources.streams import ahead
 
 FolderKind: TypeAlias = Literal["export", "report", "sample"]
 
@@ -267,8 +267,10 @@ def _described(path: Path) -> dict[str, object]:
 def upload(folder: Path, address: str) -> list[str]:
     """Upload a folder's files; return their names."""
     names = _files(folder)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        list(pool.map(lambda name: _ask(address, "put_file", name, source=folder / name), names))
+    for uploaded in ahead(
+        lambda name: _ask(address, "put_file", name, source=folder / name), names, _AT_ONCE
+    ):
+        uploaded()
     return names
 
 

@@ -12,7 +12,6 @@ import contextlib
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -23,7 +22,7 @@ from osdi_frames.sources.layout import survey
 from osdi_frames.sources.payload_tables import is_table, listed_files
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.source import FilePartition, Part, Source, sorted_out
-from osdi_frames.sources.streams import Reader
+from osdi_frames.sources.streams import Reader, ahead
 
 #: The bytes of a partition.
 SIZE = 32 << 20
@@ -54,13 +53,16 @@ def cut(
     positions = list(itertools.accumulate(weights, initial=0))
     laid = [_laid(*part, step) for part in zip(found, positions, weights, strict=False)]
     ranges = [part for parts in laid for part in parts if part.is_range]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        surveys = iter(list((surveyed or pool.map)(_survey, ranges)))
+    surveys = iter(list((surveyed or _in_threads)(_survey, ranges)))
     groups: defaultdict[int, list[Part]] = defaultdict(list)
     for position, parts in zip(positions, laid, strict=False):
         for part in _at_borders(parts, surveys) if parts[0].is_range else parts:
             groups[(position + part.start) // step].append(part)
     return [FilePartition(number, tuple(groups[at])) for number, at in enumerate(sorted(groups) or [0])]
+
+
+def _in_threads(function: Callable[[Part], Survey], parts: Iterable[Part]) -> Iterator[Survey]:
+    return (result() for result in ahead(function, parts, _THREADS))
 
 
 def together(
