@@ -98,10 +98,6 @@ class ArchiveLocked(OsdiError, BlockingIOError):
     """Another process writes to the folder; the message says which one and what to do."""
 
 
-class StoreDamaged(OsdiError, OSError):
-    """A file of a store of parsed rows cannot be read; the message says what to remove."""
-
-
 class DatabaseUnusable(OsdiError, OSError):
     """A file that cannot be a sandbox's database: another one uses it, it is damaged, or something else."""
 

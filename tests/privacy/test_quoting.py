@@ -532,14 +532,6 @@ def read_without_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 #: Every error, and a call that raises it, with something personal in all that is given and found.
-def read_damaged_store() -> None:
-    Path("archive.json").write_text(json.dumps(EVENT))
-    of.read_events("archive.json", store=LONG)
-    for path in Path(LONG).glob("*/*.parquet"):
-        path.write_bytes(b"\0" * path.stat().st_size)
-    of.read_events("archive.json", store=LONG)
-
-
 RAISED: dict[type[OsdiError], Callable[..., Any]] = {
     errors.ArchiveLocked: lock_twice,
     errors.BadAddress: lambda: client_of(f"https://{LONG}"),
@@ -570,7 +562,6 @@ RAISED: dict[type[OsdiError], Callable[..., Any]] = {
     errors.UnknownColumn: lambda: of.read_events(EVENT, columns=[LONG]),
     errors.UnknownReport: lambda: of.report(EVENT)[LONG],
     errors.UnknownTable: lambda: of.read_table(EVENT, LONG),
-    errors.StoreDamaged: read_damaged_store,
     errors.UnsupportedSystem: receive_on_windows,
     errors.UnknownValue: lambda: of.report({**EVENT, "status": LONG}, status=TEXTS["JSON"]),
 }

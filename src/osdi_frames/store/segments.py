@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,23 +15,25 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from osdi_frames.durable import create_file, flush, sync, write_file
-from osdi_frames.errors import StoreDamaged
 from osdi_frames.parsing.columns import POSITIONS
 from osdi_frames.parsing.group import GroupResult, Occurrences, complete, read_clean, read_group
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, Plan, Select
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
-from osdi_frames.quoting import located
 from osdi_frames.sources.files import Handle
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.source import Part
 from osdi_frames.sources.streams import zstd
 from osdi_frames.store.stamps import Stamp, Status, status
-from osdi_frames.tables.schema import Column
+from osdi_frames.tables.schema import Column, arrow_type
 
 #: Begin the name of a segment, and of one that is being written.
 NAME, DRAFT = "segment-", ".draft-"
 _ABOUT = "segment.json.zst"  # of many small files, what is known is a third of the rows in size
 _PARQUET: Final = {"compression": "zstd", "compression_level": 3, "write_page_checksum": True}
+_CHECKED: Final[Mapping[int, int]] = {
+    zstd.CompressionParameter.compression_level: 3,
+    zstd.CompressionParameter.checksum_flag: 1,
+}
 _OTHERS = "documents"  # that are not clean: each reading parses them
 
 
@@ -105,25 +106,17 @@ class Segment:
             ],
             "groups": self.groups,
         }
-        write_file(self.folder / _ABOUT, zstd.compress(json.dumps(about, separators=(",", ":")).encode()))
+        text = json.dumps(about, separators=(",", ":")).encode()
+        write_file(self.folder / _ABOUT, zstd.compress(text, options=_CHECKED))
 
     def read(self, number: int, plan: Plan, whole: Plan, before: int) -> GroupResult:
         """Return what a plan finds in a group; `before` it are so many documents.
 
-        Raises
-        ------
-        StoreDamaged
-            A file of the segment cannot be read.
+        Whatever is raised is a sign of damage.
         """
         about = self.groups[number]
-        try:
-            rows = [*self._rows(about, plan, whole)]
-            others = self._table(about, _OTHERS) if _OTHERS in about["tables"] else None
-        except (OSError, pa.ArrowException) as error:
-            # The messages of Arrow quote whole paths.
-            why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "no Parquet"
-            what = f"{located(self.folder)} is damaged: remove the folder, the next reading makes it anew"
-            raise StoreDamaged(f"{what} ({why})") from None
+        rows = [*self._rows(about, plan, whole)]
+        others = self._table(about, _OTHERS) if _OTHERS in about["tables"] else None
         clean = GroupResult(documents=about["clean"], rows=rows)
         if plan.inspects:
             clean = replace(clean, files={*about["files"]}, keys=[*map(_key, about["keys"])])
@@ -146,7 +139,7 @@ class Segment:
                 for key in _keys(select):
                     at = pc.index_in(rows[ELEMENT], elements[ELEMENT].combine_chunks())
                     rows = rows.append_column(key.name, elements[key.name].take(at))
-                yield select, _projected(rows, select, of_whole[select.table])
+                yield select, _typed(_projected(rows, select, of_whole[select.table]), select)
 
     def _table(self, group: Mapping[str, Any], name: str, columns: Sequence[str] | None = None) -> pa.Table:
         # Not `read_table`, which takes twice as long since it can also read data sets.
@@ -300,6 +293,19 @@ def _projected(rows: pa.Table, select: Select, whole: Select) -> pa.Table:
         at = [whole.blocks.index(block) for block in select.blocks]
         columns[CARRIED] = pa.array(sum((bits >> old & 1) << new for new, old in enumerate(at)))
     return pa.table(columns)
+
+
+def _typed(rows: pa.Table, select: Select) -> pa.Table:
+    """Return rows of the declared types.
+
+    Raises
+    ------
+    ValueError
+        A column is of another type: what says so in a file has no checksum.
+    """
+    if any(rows.schema.field(column.name).type != arrow_type(column.type) for column in select.columns):
+        raise ValueError("a column of another type")
+    return rows
 
 
 def _served(plan: Plan, clean: GroupResult, others: pa.Table | None, before: int) -> GroupResult:

@@ -24,7 +24,7 @@ from osdi_frames.locking import release, try_lock, wait_for_lock
 from osdi_frames.parsing.group import GroupResult, grouped
 from osdi_frames.parsing.parse import Observer, cores_of_process
 from osdi_frames.parsing.plan import Plan
-from osdi_frames.problems import warn_caller
+from osdi_frames.problems import Problem, warn_caller
 from osdi_frames.progress import bar
 from osdi_frames.quoting import located
 from osdi_frames.sources.files import is_address, local_path
@@ -48,6 +48,9 @@ _CODE = (
     "addresses.py",
 )
 _LIBRARIES = ("duckdb", "pyarrow")
+
+_OTHERS = "what another version of osdi-frames, or another prefix or limits, has made"
+_MADE_ANEW = f"holds {_OTHERS}, or is damaged: it is made anew"
 
 #: What finds a group, and what is to be done once its result was used.
 _Job: TypeAlias = tuple[Callable[[], GroupResult | None], Callable[[], object]]
@@ -117,6 +120,9 @@ class Store:
             with bar("reading", progress, unit="B") as done:
                 done.reset(sum(part.size for part in parts))
                 yield from reading.results(parts, segments, done.update)
+            if reading.damaged:
+                self.warn(_MADE_ANEW)
+                reading.remake()
         if writes:
             self._clean({segment.folder for segment in segments}, reading)
 
@@ -129,8 +135,7 @@ class Store:
         try:
             _remove(self.folder, is_superfluous)
         except OSError as error:
-            what = f"keeps what is not needed, which cannot be removed{_why(error)}"
-            warn_caller(f"the store {located(self.folder)} {what}", SourceWarning)
+            self.warn(f"keeps what is not needed, which cannot be removed{_why(error)}")
 
     def cut(self, parts: Sequence[Part]) -> list[tuple[Part, ...]]:
         """Return the parts of each segment, and of what lies between them."""
@@ -144,9 +149,12 @@ class Store:
         folders = [path for path in self.folder.iterdir() if path.name[0] != "." and is_segment(path)]
         found = [segment for segment in map(Segment.load, folders) if segment and not self._is_other(segment)]
         if len(found) < len(folders):
-            what = "another version of osdi-frames, or another prefix or limits, has made, or is damaged"
-            warn_caller(f"the store {located(self.folder)} holds what {what}: it is made anew", SourceWarning)
+            self.warn(_MADE_ANEW)
         return found
+
+    def warn(self, what: str) -> None:
+        """Warn of something about this store."""
+        warn_caller(f"the store {located(self.folder)} {what}", SourceWarning)
 
     def _is_other(self, segment: Segment) -> bool:
         return segment.version != self.version
@@ -296,6 +304,8 @@ class _Reading:
     cores: int = 1
     used: list[Segment] = field(default_factory=list)
     drafts: list[Draft] = field(default_factory=list)
+    damaged: list[_Match] = field(default_factory=list)
+    """The segments of which something could not be read."""
     documents: int = 0
     """How many precede what is read next."""
 
@@ -362,8 +372,28 @@ class _Reading:
         for problem in segment.problems:
             self.observer.handle(problem)
         for number in range(len(segment.groups)):
-            yield partial(segment.read, number, self.plan, self.store.whole, self.documents), _nothing
+            yield partial(self._group, match, number, self.documents), _nothing
         self.documents += segment.documents
+
+    def _group(self, match: _Match, number: int, before: int) -> GroupResult | None:
+        """Read a group of a segment, or parse its documents again where anything of it cannot be read."""
+        try:
+            return match.segment.read(number, self.plan, self.store.whole, before)
+        except Exception:  # noqa: BLE001 (a changed byte can lead to any error)
+            self.damaged.append(match)
+        groups = grouped(read_parts(match.parts, _ignore, limits=self.store.limits, progress=False))
+        group = next(itertools.islice(groups, number, None), None)
+        return None if group is None else parsed(group, self.plan, before)
+
+    def remake(self) -> None:
+        """Make the segments of which something could not be read anew."""
+        for match in {match.segment.folder: match for match in self.damaged}.values():
+            self.used = [segment for segment in self.used if segment.folder != match.segment.folder]
+            anew = _Reading(self.store, self.plan, Observer(None), self.writes)
+            for work, then in anew._parsed(match.parts) if self.writes else ():
+                work()
+                then()
+            self.used += anew.used
 
     def _parsed(self, parts: Sequence[Part]) -> Iterator[_Job]:
         """Parse files, and make a segment of them where that is possible."""
@@ -395,8 +425,7 @@ class _Reading:
     def give_up(self, error: OSError | None = None) -> None:
         """Write nothing more, as to a full disk; the reading goes on."""
         if self.writes:
-            what = f"cannot be written{_why(error)}: what it lacks is parsed by each reading"
-            warn_caller(f"the store {located(self.store.folder)} {what}", SourceWarning)
+            self.store.warn(f"cannot be written{_why(error)}: what it lacks is parsed by each reading")
         self.writes = False
 
 
@@ -407,6 +436,10 @@ def _why(error: OSError | None) -> str:
 def _done(job: _Job) -> tuple[GroupResult | None, Callable[[], object]]:
     work, then = job
     return work(), then
+
+
+def _ignore(problem: Problem) -> None:
+    """Do nothing: the segment has the problems of its files."""
 
 
 def _nothing() -> None:
