@@ -241,7 +241,7 @@ def test_erasing_finds_the_person_however_it_is_written(tmp_path, element):
 @pytest.mark.parametrize(
     "body",
     [
-        ANN.encode(),
+        f"{ANN},".encode(),
         f"[{ANN}]".encode("utf-16"),
         b"email=ann%40example.org&x=1",
         b"[{ann-1",

@@ -59,7 +59,7 @@ def _erase(archive: Path, *, count: int = 0, seconds: float = 0.0) -> tuple[int,
 
 def _kill_again_and_again(tmp_path: Path, *, times: int, segments: int) -> None:
     """Kill erasures of one archive, sealed or not, with a receiver that owns it and without."""
-    write(tmp_path / "open", [f"[{ANN},{BOB}]".encode()] * segments + [ANN.encode()] * 5)
+    write(tmp_path / "open", [f"[{ANN},{BOB}]".encode()] * segments + [f"{ANN} and more".encode()] * 5)
     shutil.copytree(tmp_path / "open", tmp_path / "sealed")
     erase(tmp_path / "sealed", persons=["nobody"])
     calls = []

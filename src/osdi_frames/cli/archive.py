@@ -1,4 +1,4 @@
-"""``osdi-frames archive``: check an archive of the receiver, erase a person from it."""
+"""``osdi-frames archive``: check an archive of the receiver, erase a person, take bodies of the quarantine back."""
 
 import dataclasses
 import os
@@ -75,3 +75,24 @@ def erase(archive: Path, persons: tuple[str, ...], emails: tuple[str, ...], stor
     for place in done.left:
         click.echo(printable(place), err=True)
     sys.exit(Status.FAILED if done.left else Status.DONE)
+
+
+@runs("osdi-frames archive requeue archive", group=command)
+@_ARCHIVE
+@as_json
+def requeue(archive: Path, *, as_json: bool) -> None:
+    """Take bodies of the quarantine that hold deliveries back into ARCHIVE.
+
+    A delivery is found without its array, behind a byte order mark, as text, base64 or form, and below other keys. It
+    becomes a line of ARCHIVE/requeued with the time at which it was received, once, however often this is run; the
+    quarantine stays as it is. A receiver may run meanwhile. What holds no delivery is counted; `osdi-frames check`
+    of the folder .quarantine lists it.
+    """
+    done = receiver.requeue(archive)
+    if as_json:
+        print_json(dataclasses.asdict(done))
+    else:
+        click.echo(
+            f"searched {counted(done.searched, 'body', 'bodies')} in quarantine; took {done.requeued:,} back, "
+            f"{done.before:,} before; {done.left:,} hold no delivery"
+        )

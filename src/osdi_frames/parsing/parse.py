@@ -20,6 +20,7 @@ from osdi_frames.parsing.group import GroupResult, grouped, read_group
 from osdi_frames.parsing.plan import Plan
 from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, warn_caller
 from osdi_frames.quoting import listed, located, quoted
+from osdi_frames.sources.files import requeued_numbers
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.sources.streams import ahead
@@ -71,7 +72,8 @@ class Observer:
         """Yield the folders of quarantined bodies, with counts."""
         for folder in self.quarantines:
             chunks = candidates(folder, lambda _: None, progress=False)
-            if bodies := sum(len(chunk.documents) for chunk in chunks):
+            bodies = sum(len(chunk.documents) for chunk in chunks) - len(requeued_numbers(folder))
+            if bodies > 0:
                 yield printable(folder), bodies
 
     def end(self, plan: Plan, *, whole: bool) -> None:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from osdi_frames.errors import MissingExtra
 from osdi_frames.quoting import quoted
 from osdi_frames.receiver.erasure import erase
+from osdi_frames.receiver.requeue import requeue
 from osdi_frames.receiver.verification import verify
 
 if TYPE_CHECKING:
     from osdi_frames.receiver.app import create_app, serve
     from osdi_frames.receiver.delivery_queue import ReceiverLimits
 
-__all__ = ["ReceiverLimits", "create_app", "erase", "serve", "verify"]
+__all__ = ["ReceiverLimits", "create_app", "erase", "requeue", "serve", "verify"]
 
 
 def __getattr__(name: str) -> Any:

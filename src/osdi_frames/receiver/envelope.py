@@ -12,7 +12,8 @@ Three keys may precede it:
 
 ``received``
     the received bytes in base64, where a line cannot hold them as they were: a body with line breaks
-    (its breaks are spaces in ``body``), and a body in quarantine (its ``body`` is an empty delivery).
+    (its breaks are spaces in ``body``), one with a byte order mark or without its array (see `as_array`), and a body
+    in quarantine (its ``body`` is an empty delivery).
 ``reason``
     why the body is in quarantine.
 ``erased_at``
@@ -22,6 +23,7 @@ Three keys may precede it:
 from __future__ import annotations
 
 import base64
+import codecs
 import hashlib
 import re
 from dataclasses import dataclass
@@ -62,9 +64,8 @@ class Envelope:
         """
         if reason is not None:
             return cls(sequence, at, b"[]", received, reason)
-        if b"\n" in received or b"\r" in received:
-            return cls(sequence, at, received.translate(_BREAKS), received)
-        return cls(sequence, at, received)
+        body = as_array(received).translate(_BREAKS)
+        return cls(sequence, at, body, None if body == received else received)
 
     @property
     def exact(self) -> bytes:
@@ -86,6 +87,16 @@ class Envelope:
         parts += (b',"body":', self.body, b"}")
         covered = b"".join(parts)
         return b'%s%s"%s\n' % (MARK, _checksum(covered), covered)
+
+
+def as_array(body: bytes) -> bytes:
+    """Return a body without a byte order mark; in an array, where it is a single object.
+
+    >>> as_array(b'{"osdi:signature": {}}')
+    b'[{"osdi:signature": {}}]'
+    """
+    body = body.removeprefix(codecs.BOM_UTF8)
+    return b"[%b]" % body if body[:64].lstrip()[:1] == b"{" else body
 
 
 def read(line: bytes) -> Envelope | None:

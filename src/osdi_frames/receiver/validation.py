@@ -5,6 +5,7 @@ All others go to quarantine.
 
 from __future__ import annotations
 
+import codecs
 import gc
 import json
 import math
@@ -12,6 +13,9 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NoReturn
+
+from osdi_frames.receiver.envelope import as_array
+from osdi_frames.tables.document_forms import is_wrapper
 
 MAX_DEPTH = 100  # a delivery nests about eight deep; recursive parsers give up somewhere above 1,000
 
@@ -24,17 +28,19 @@ _SEPARATOR = re.compile(r"[ \t\r\n]*(?:,[ \t\r\n]*|(\])[ \t\r\n]*)")
 
 
 def validate_body(body: bytes) -> str | None:
-    """Return why a body is no array of objects.
+    """Return why a body is no delivery.
 
-    ``None`` when it is a JSON array of objects. JSON is that of RFC 8259, stricter than Python's: no ``NaN``, no number
-    that no float can hold, no byte order mark, UTF-8 only, and at most 100 levels deep. A lone surrogate escape and a
-    repeated key are JSON, and what they mean is a question for whoever reads the archive.
+    ``None`` when it is a JSON array of objects, or the only element of one that a relay has unwrapped; a byte order
+    mark may precede it. JSON is that of RFC 8259, stricter than Python's: no ``NaN``, no number that no float can hold,
+    UTF-8 only, and at most 100 levels deep. A lone surrogate escape and a repeated key are JSON, and what they mean is
+    a question for whoever reads the archive.
 
-    >>> validate_body(b'[{"osdi:signature": {}}]') is None
-    True
-    >>> validate_body(b'{"osdi:signature": {}}')
+    >>> validate_body(b'[{"osdi:signature": {}}]'), validate_body(b'{"osdi:signature": {}}')
+    (None, None)
+    >>> validate_body(b'{"title": "March"}')
     'not an array'
     """
+    received, body = body, as_array(body)
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -47,14 +53,16 @@ def validate_body(body: bytes) -> str | None:
             _STRICT.decode(text)
             return "not an array"
         # One element at a time: a million of them at once take seconds and 100 MB.
-        objects = all(type(element) is dict for element, _, _ in elements(text, _STRICT))
+        is_single = body not in (received, received.removeprefix(codecs.BOM_UTF8))
+        found = (element for element, _, _ in elements(text, _STRICT))
+        objects = all(type(element) is dict and (not is_single or is_wrapper(element)) for element in found)
     except json.JSONDecodeError:
         return "not JSON"
     except ValueError:
         return "a number too large"
     finally:
         gc.enable()
-    return None if objects else "not an array of objects"
+    return None if objects else "not an array" if is_single else "not an array of objects"
 
 
 def elements(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, int]]:

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 
@@ -45,6 +45,8 @@ BY_MANAGERS = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 #: The folder in which a receiver keeps bodies that are not deliveries; hidden, so that readers skip it.
 QUARANTINE = ".quarantine"
+#: The file in it that lists the numbers of bodies that were taken back into the archive.
+REQUEUED = ".requeued"
 #: The name of a pull's manifest, in the folder of its pages; hidden, so that no reader takes it for a document.
 MANIFEST = ".manifest.json"
 
@@ -105,6 +107,15 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
         )
     second = {f"{file}{SEALED}" for file in found if SEGMENT.fullmatch(os.path.basename(str(file)))}
     return sorted(found - second, key=str)
+
+
+def requeued_numbers(quarantine: str | os.PathLike[str]) -> set[int]:
+    """Return the numbers of the bodies in a quarantine that were taken back into the archive."""
+    try:
+        text = Path(quarantine, REQUEUED).read_text("ascii")
+    except (OSError, ValueError):
+        return set()
+    return {int(line) for line in text.split() if line.isdecimal()}
 
 
 def with_manifests(paths: Iterable[str]) -> tuple[set[File], list[File]]:

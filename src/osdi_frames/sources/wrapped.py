@@ -220,7 +220,8 @@ def _decoded(text: str) -> str | None:
         return None
     try:
         head = _bytes(re.sub(r"\s", "", text[:_LOOKED_AT])[:32])
-        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"[", b'"') and b"=" not in head:
+        is_json = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[", b'"')
+        if not (is_json or b"=" in head or _BASE64.fullmatch(head.decode("latin-1"))):
             return None
         return _bytes(text).decode("utf-8")
     except (ValueError, binascii.Error):
