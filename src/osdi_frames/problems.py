@@ -45,6 +45,7 @@ class ProblemKind(StrEnum):
     UNCLEAR = "a resource whose type is not clear"
     NO_TYPE = "an element without a type key"
     NO_TIME = "an envelope without a time"  # it is read; received_at and fetched_at are missing
+    NO_IDENTITY = "an element without identity"  # each document that holds it is one more
     UNKNOWN_PREFIX = "an id under an unknown prefix"
     NO_OBJECT = "not an object"
     NO_LIST = "not a list"

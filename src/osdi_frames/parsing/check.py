@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,6 +95,8 @@ class Inspector(Observer):
         for found in result.findings:
             Observer.handle(self, Problem.at(found.place, found.finding), found.count)
         for select, rows in result.rows:
+            if not select.table.rows:
+                self._see_identities(select.table.element, rows)
             if select.table.element.month and not select.table.rows:
                 self._see_dates(select.table.element, rows)
                 self._see_statuses(select.table.element, rows)
@@ -109,6 +112,20 @@ class Inspector(Observer):
         self._list_doubtful()
         if self.policy:
             self.policy.close()
+
+    def _see_identities(self, element: ElementType, rows: pa.Table) -> None:
+        """Count the elements that nothing identifies: each document that holds one of them adds a row."""
+        known = np.zeros(len(rows), bool)
+        for names in element.identities:
+            valid = {name: np.asarray(rows[name].is_valid()) for name in names}
+            if "person_id" in names:
+                valid["person_id"] |= np.asarray(rows["email"].is_valid())
+            known |= np.logical_and.reduce([*valid.values()])
+        if not known.all():
+            first = int(np.argmin(known))
+            place = Place(*(rows[name][first].as_py() for name in ("source_file", "source_line")))
+            problem = Problem(place, ProblemKind.NO_IDENTITY, element.name, "warning")
+            self._add(problem, element.name, int((~known).sum()))
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
         """Note the years of dates, each with its first."""

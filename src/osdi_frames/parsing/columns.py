@@ -263,6 +263,7 @@ _FUNCTIONS: Mapping[str, Callable[[pa.Array], pa.Array]] = {
     "id": last_segment,
     "person": _person,
     "upper": lambda texts: pc.utf8_upper(pc.utf8_trim_whitespace(texts)),
+    "held": lambda texts: pc.if_else(held(texts), texts, None),
     "system": _system,
     "identifier": _identifier,
 }
@@ -593,6 +594,33 @@ def starts(texts: pa.StringArray, *characters: str) -> Mask:
     if found.any():
         found &= (np.diff(ends) > 0) & valid(texts)
     return found
+
+
+def held(texts: pa.StringArray) -> Mask:
+    """Return which texts are not blank."""
+    _, ends, data = texts.buffers()
+    if not data:
+        return np.zeros(len(texts), bool)
+    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    found: Mask = (np.diff(ends) > 0) & valid(texts)
+    first = np.frombuffer(data, np.uint8).take(ends[:-1], mode="clip")
+    doubtful = np.flatnonzero(found & ((first <= ord(" ")) | (first > ord("~"))))
+    if len(doubtful):  # a text of blanks begins with one, which need not be of ASCII
+        bare = pc.utf8_trim_whitespace(texts.take(pa.array(doubtful)))
+        found[doubtful] = pc.binary_length(bare).to_numpy() > 0
+    return found
+
+
+def folded(texts: pa.StringArray) -> pa.StringArray:
+    """Return texts as they are compared: without blanks around them and case; a blank one is null."""
+    bare = pc.utf8_trim_whitespace(texts)
+    small = pc.ascii_lower(bare)
+    others = np.flatnonzero(~true(pc.string_is_ascii(bare)) & valid(bare))
+    if len(others):
+        chosen = [text.casefold() for text in bare.take(pa.array(others)).to_pylist()]
+        mask = np.isin(np.arange(len(bare)), others)
+        small = pc.replace_with_mask(small, mask, pa.array(chosen, pa.string()))
+    return pc.if_else(pc.equal(small, ""), None, small)
 
 
 def has(texts: pa.StringArray, *characters: str) -> bool:

@@ -21,6 +21,7 @@ from osdi_frames.tables.schema import (
     Step,
     Table,
     Type,
+    identifying,
 )
 
 #: The number of an element, in all rows that are parsed of it; it grows in the order of reading.
@@ -165,8 +166,9 @@ class Plan:
         for table in (main, *others):
             if table == main or self.inspects or table in self.columns:
                 columns = self.columns.get(table, ())
-                if table == main and self.inspects and element.month:
-                    looked_at = (element.month, *(["status"] if element.statuses else []), *PLACE)
+                if table == main and self.inspects:
+                    counted = (element.month, "status" if element.statuses else None)
+                    looked_at = (*identifying(element.identities), *filter(None, counted), *PLACE)
                     columns = tuple(dict.fromkeys((*columns, *map(main.column, looked_at))))
                 checked = (*table.columns, *columns) if self.inspects else columns
                 yield Select(table, columns, checked, self.blocks.get(table, ()))

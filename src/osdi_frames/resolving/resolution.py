@@ -178,7 +178,7 @@ class Resolution:
         wanted |= dict.fromkeys(gone.COLUMNS) if self.proves(PEOPLE.element) else {}
         for table in self.fills:
             wanted |= people.wanted_by_acts(self.names(table))
-        ordering = ("person_id", "created_date", "modified_date", *ENVELOPE)
+        ordering = ("person_id", "email", "created_date", "modified_date", *ENVELOPE)
         return tuple(dict.fromkeys((*wanted, *ordering))) if wanted else ()
 
     def resolved(self, table: Table) -> dict[str, None]:

@@ -8,16 +8,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.parsing.columns import folded, one
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
-from osdi_frames.tables.schema import Identities, Table
+from osdi_frames.tables.schema import Identities, Table, identifying
 
 _IN_MEMORY = 32 << 20  # bytes that wait in memory
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -39,6 +39,8 @@ EXTREMES: Final = {
     **dict.fromkeys((*ENVELOPE, SEEN, "last_seen"), "max"),
     **dict.fromkeys(("created_date", "first_seen"), "min"),
 }
+#: The e-mail address of a version, as addresses are compared.
+ADDRESS: Final = "address"
 #: Of an act, the person's identity in two halves, and the blocks that it carries.
 PERSON: Final = ("person_high", "person_low", "carried")
 
@@ -174,7 +176,7 @@ class Rules:
     @property
     def ordering(self) -> tuple[str, ...]:
         """The columns that identify and order versions."""
-        return tuple(dict.fromkeys((*chain.from_iterable(self.identities), "modified_date", *ENVELOPE)))
+        return (*dict.fromkeys((*identifying(self.identities), "modified_date", *ENVELOPE)),)
 
     def carries(self, block: str) -> str:
         """Return the condition in SQL that a version carries a block."""
@@ -197,7 +199,7 @@ class Versions:
         self.main.add(rows)
         self.count += len(rows)
         wanted = (ELEMENT, CARRIED, "person_id", *self.rules.ordering, *self.rules.extremes)
-        columns = [name for name in dict.fromkeys(wanted) if name in rows.column_names]
+        columns = [name for name in dict.fromkeys(wanted) if name in rows.column_names and name != "email"]
         envelope = ", ".join(["NULL::TIMESTAMPTZ", *(name for name in ENVELOPE if name in columns)])
         identity = (
             " ".join(_when(names, number) for number, names in enumerate(self.rules.identities)) or _NEVER
@@ -207,7 +209,10 @@ class Versions:
         if self.rules.has_person:  # as people are identified
             notes += _halves(f"md5_number(CASE {_when(['person_id'], 0)} END)", "person_")
         notes += _halves(f"md5_number(CASE {identity} END)")
-        engine.put("rows", rows.select(columns))
+        compared = rows.select(columns)
+        if "email" in self.rules.ordering:
+            compared = compared.append_column(ADDRESS, folded(one(rows["email"])))
+        engine.put("rows", compared)
         self.seen.add(engine.ask(f'SELECT {ELEMENT}, modified_date, {", ".join(notes)} FROM "rows"'))
 
     def wait(self, table: Table, rows: pa.Table) -> None:
@@ -251,8 +256,11 @@ def of_part(keys: pa.Table, part: int, parts: int) -> pa.Table:
 
 
 def _when(columns: Sequence[str], number: int) -> str:
-    present = " AND ".join(f"{name} IS NOT NULL" for name in columns)
-    texts = ", ".join(f"epoch_us({name})" if name.endswith("_date") else name for name in columns)
+    """Return the case of SQL in which columns identify a version; a person of some content, by the address, too."""
+    person = f"coalesce(person_id, ' ' || {ADDRESS})" if len(columns) > 1 else "person_id"
+    values = [person if name == "person_id" else name for name in columns]
+    present = " AND ".join(f"{value} IS NOT NULL" for value in values)
+    texts = ", ".join(f"epoch_us({value})" if value.endswith("_date") else value for value in values)
     return f"WHEN {present} THEN concat_ws(' ', {number}, {texts})"
 
 

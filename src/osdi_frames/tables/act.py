@@ -63,17 +63,19 @@ def act_type(
     *exclusions: ExclusionRule,
     collection: str = "",
     ignored: tuple[str, ...] = (),
+    content: tuple[str, ...] = (),
     **other: Any,
 ) -> ElementType:
     """Declare an element type that API pages and webhook deliveries bring; `of` is the type that is acted on, if any.
 
-    What `other` does not say is that of acts that only what is acted on lists.
+    The columns of `content` identify an element that has no id. Keywords override the defaults of acts that are listed
+    by their subject alone.
     """
     own, collection = f"{name}_id", collection or f"osdi:{name}s"
     said: dict[str, Any] = {
         "type_key": f"osdi:{name}",
-        # Without an id, its message and its position there identify an element.
-        "identities": ((own,), ("idempotency_key", "element")),
+        # Without an id, its content identifies an element, else its message and its position there.
+        "identities": ((own,), *([content] if content else []), ("idempotency_key", "element")),
         "messages": (
             ("idempotency_key", own),
             ("idempotency_key", "element"),

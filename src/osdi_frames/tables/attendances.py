@@ -21,6 +21,7 @@ ATTENDANCE = act_type(
     ExclusionRule("unaccepted", {"status": _UNACCEPTED, "attended": (False,)}),
     alternatives=("osdi:attendance",),
     statuses=("accepted", "confirmed", *CAME),
+    content=("person_id", "event_id"),
 )
 ATTENDANCES = act_table(
     ATTENDANCE,

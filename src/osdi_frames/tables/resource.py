@@ -90,7 +90,7 @@ def own(whose: str, created: str = "it was created", *, privacy: Privacy = PLAIN
     """
     name, meaning = f"{whose.replace(' ', '_')}_id", f"The service's identifier of the {whose}."
     return (
-        column(name, meaning, "own(identifiers)", f"id({SELF})", privacy=privacy),
+        column(name, meaning, "own(identifiers)", f"id({SELF})", "held(id)", privacy=privacy),
         column("identifiers", "All identifiers, as system:id.", kind="list<string>", privacy=privacy),
         column("origin_system", f"Where the {whose} originated."),
         column("created_date", f"When {created}, UTC.", kind="utc"),

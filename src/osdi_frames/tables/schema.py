@@ -11,6 +11,7 @@ A path says where a value stands, relative to its element (an event, or a signat
 ``id(_links.self.href)``           the last path segment of an address
 ``person(_links.x.href)``           that of an address in the collection of people
 ``upper(currency)``                the text in upper case
+``held(id)``                       a text that is not blank
 ``own(identifiers)``               the first identifier of the service itself, without its prefix
 ``system(.)``, ``identifier(.)``   what stands before and after the first colon; ``.`` is the entry itself
 =================================  ====================================================================
@@ -170,7 +171,9 @@ class Column:
     origin: Origin = "paths"
     derived: tuple[str, ...] = ()  # the columns that it is made from
     privacy: Privacy = PLAIN
-    absent: tuple[str, ...] = ()  # texts of the service for no value, which the meaning names
+    absent: tuple[
+        str, ...
+    ] = ()  # texts of the service for no value, which the meaning names
     block: str = "act"  # the columns with which it comes from one version
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
@@ -191,6 +194,16 @@ class Column:
 
 #: Columns of which the first group without a missing one identifies an element.
 Identities = tuple[tuple[str, ...], ...]
+
+
+def identifying(identities: Identities) -> tuple[str, ...]:
+    """Return the columns that identify an element; where a person is a part of that, the e-mail address can be, too.
+
+    >>> identifying((("attendance_id",), ("person_id", "event_id")))
+    ('attendance_id', 'person_id', 'event_id', 'email')
+    """
+    names = dict.fromkeys(name for columns in identities for name in columns)
+    return (*names, *(["email"] if "person_id" in names else []))
 
 
 @dataclass(frozen=True, slots=True)

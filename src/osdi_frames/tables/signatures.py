@@ -7,7 +7,7 @@ from osdi_frames.tables.petitions import PETITION
 from osdi_frames.tables.resource import column
 from osdi_frames.tables.schema import IDENTIFYING
 
-SIGNATURE = act_type("signature", PETITION)
+SIGNATURE = act_type("signature", PETITION, content=("person_id", "petition_id", "created_date"))
 SIGNATURES = act_table(
     SIGNATURE,
     PETITION,
