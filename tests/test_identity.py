@@ -117,3 +117,85 @@ def test_elements_without_any_identity_are_a_warning_with_their_number():
     found = archive.check()
     (problem,) = found[found["problem"] == "an element without identity"].itertuples()
     assert (problem.severity, problem.detail, problem.count) == ("warning", "attendance", 2)
+
+
+def who(archive: of.Archive, table: str = "signatures") -> list[str]:
+    """Return the persons of acts, which a reading of few columns has as well."""
+    ids = archive.table(table)["person_id"].to_list()
+    assert archive.table(table, ["person_id"])["person_id"].to_list() == ids
+    return ids
+
+
+def test_the_person_of_an_act_is_a_version_of_the_person_whom_the_act_has():
+    ann = {"email_addresses": [{"address": "ann@example.org"}], "phone_numbers": [{"number": "1217"}]}
+    delivered = signed("1", person="before", **ann)
+    listed = signed("1", person="after", at="2026-06-01T00:00:00Z")
+    for versions in ([delivered, listed], [listed, delivered]):
+        archive = of.open([*versions, signed("2", person="after", at="2026-07-01T00:00:00Z")])
+        people = archive.people()
+        assert people[["person_id", "email", "phone"]].values.tolist() == [
+            ["after", "ann@example.org", "1217"]
+        ]
+        assert who(archive) == ["after", "after"]
+        assert archive.signatures()["email"].to_list() == ["ann@example.org"] * 2
+        assert archive.signatures(["email"])["email"].to_list() == ["ann@example.org"] * 2
+
+
+def by_address(number: str, address: str | None, **more: Any) -> dict[str, Any]:
+    """Return the delivery of a signature that links no person."""
+    entries = [] if address is None else [{"address": address}]
+    made = signed(number, at=f"2026-05-0{number}T00:00:00Z", email_addresses=entries, **more)
+    del made["osdi:signature"]["_links"]["osdi:person"]
+    return made
+
+
+def test_people_without_an_id_are_told_apart_by_their_address():
+    archive = of.open(
+        [
+            by_address("1", "ann@example.org", given_name="Ann"),
+            by_address("2", " Ann@Example.org"),
+            by_address("3", "Straße@example.org"),
+            by_address("4", "STRASSE@example.org"),
+            by_address("5", None),
+        ]
+    )
+    ids = who(archive)
+    assert (ids[0] == ids[1], ids[2] == ids[3], ids[0] == ids[2]) == (True, True, False)
+    assert all(len(one) == 38 and one.startswith("email:") and "ann" not in one for one in ids[:4])
+    assert pd.isna(ids[4])
+    people = archive.people()
+    assert people["person_id"].to_list() == [ids[1], ids[3]]
+    assert people["given_name"].to_list()[0] == "Ann"
+    assert archive.signatures()["given_name"].to_list()[:2] == ["Ann", "Ann"]
+    assert archive.actions()["number"].to_list()[:4] == [1, 2, 1, 2]
+    assert of.open([archive.source[0]]).people()["person_id"].to_list() == [ids[0]]
+
+
+def test_a_person_without_an_id_is_the_one_id_that_has_the_address():
+    known = {"identifiers": ["platform:ann"], "email_addresses": [{"address": "ANN@example.org"}]}
+    known["modified_date"] = "2026-01-01T00:00:00Z"
+    alone = by_address("1", "ann@example.org", phone_numbers=[{"number": "1217"}])
+    archive = of.open([alone, page("people", known), signed("2", email_addresses=[])])
+    assert who(archive) == ["ann", "ann"]
+    people = archive.people()
+    assert people[["person_id", "phone"]].values.tolist() == [["ann", "1217"]]
+    assert archive.signatures()["phone"].to_list() == ["1217", "1217"]
+
+
+def test_an_address_never_joins_two_ids():
+    ids = [
+        signed("1", person="ann", email_addresses=[{"address": "office@example.org"}]),
+        signed("2", person="bob", email_addresses=[{"address": "office@example.org"}]),
+    ]
+    archive = of.open([*ids, by_address("3", "office@example.org")])
+    assert who(archive)[:2] == ["ann", "bob"]
+    assert who(archive)[2].startswith("email:")
+    assert len(archive.people()) == 3
+
+
+def test_people_pages_without_ids_are_known_by_their_addresses():
+    ann = {"email_addresses": [{"address": "ann@example.org"}], "modified_date": "2026-01-01T00:00:00Z"}
+    pages = [page("people", ann | {"given_name": "Ann"}), page("people", ann, {"given_name": "Nobody"})]
+    people = of.open(pages).people()
+    assert people["person_id"].notna().to_list() == [True, False]
+    assert people["given_name"].to_list() == ["Ann", "Nobody"]

@@ -28,7 +28,8 @@ from osdi_frames.reader import Reader
 from osdi_frames.resolving.actions import with_actions
 from osdi_frames.resolving.resolution import Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Decisions, Linked, Resolver
-from osdi_frames.resolving.versions import SpilledTables, Versions, only
+from osdi_frames.resolving.spilled import SpilledTables
+from osdi_frames.resolving.versions import Versions, only
 from osdi_frames.tables import main_table
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import ElementType, Table
@@ -146,7 +147,8 @@ def _decided(request: Request, parts: Sequence[Collected]) -> Decided:
     every, resolution = Collected.joined(parts), Resolution(request)
     every.occurring.refuse_unknown(resolution.filtering)
     with engine() as connection:
-        decisions = Decisions.of(every.versions, resolution, connection)
+        mergers = every.mergers(resolution, connection)
+        decisions = Decisions.of(every.versions, mergers, resolution, connection)
     return Decided(decisions, every.parents, every.linked, starts)
 
 
@@ -170,8 +172,8 @@ def _resolver(
     decided: Decided,
     donors: Sequence[Mapping[Table, pa.Table]],
     known: Sequence[tuple[pa.Table, Linked]] = (),
-) -> Resolver:
-    """Return what resolves a partition; `known` is what all partitions know of what others refer to."""
+) -> tuple[Resolver, Decisions]:
+    """Return what resolves a partition, and by what; `known` is what all partitions know of what others refer to."""
     resolver = Resolver(Resolution(request), connection)
     resolver.events += [events for events, _ in known]
     resolver.linked = Linked.joined([decided.linked, *(linked for _, linked in known)])
@@ -187,7 +189,7 @@ def _resolver(
                 own = tables.get(table, ()) if other == number else ()
                 for some in own or ([lent[table]] if table in lent else ()):
                     every.add(some)
-    return resolver
+    return resolver, resolver.settled(decided.decisions)
 
 
 def _known(
@@ -195,7 +197,8 @@ def _known(
 ) -> tuple[pa.Table, Linked]:
     """Return what a partition knows of what others refer to."""
     with engine() as connection:
-        return _resolver(connection, request, part, number, decided, donors).known(decided.decisions)
+        resolver, decisions = _resolver(connection, request, part, number, decided, donors)
+        return resolver.known(decisions)
 
 
 def _parts(
@@ -203,8 +206,8 @@ def _parts(
 ) -> list[tuple[str, pa.Buffer]]:
     """Return what actions are made of in a partition."""
     with engine() as connection:
-        resolver = _resolver(connection, request, part, number, decided, donors, known)
-        return [(name, _compressed([some])) for name, some in resolver.parts(decided.decisions)]
+        resolver, decisions = _resolver(connection, request, part, number, decided, donors, known)
+        return [(name, _compressed([some])) for name, some in resolver.parts(decisions)]
 
 
 def _finished(
@@ -219,14 +222,14 @@ def _finished(
 ) -> Any:
     """Call a function with the resolved rows of a partition."""
     with engine() as connection:
-        resolver = _resolver(connection, request, part, number, decided, donors, known)
+        resolver, decisions = _resolver(connection, request, part, number, decided, donors, known)
         resolver.linked.kept[PEOPLE.element.own_id] += persons
 
         def rows() -> Rows:
             for name, buffer in part.tables.items():
                 yield name, pa.ipc.open_stream(buffer).read_all()
-            resolved = resolver.resolved(decided.decisions, parts=False)
-            for name, some in chain(resolved, resolver.waiting(decided.decisions)):
+            resolved = resolver.resolved(decisions, parts=False)
+            for name, some in chain(resolved, resolver.waiting(decisions)):
                 yield name, some.drop_columns([ELEMENT])
 
         return finish(rows(), number)

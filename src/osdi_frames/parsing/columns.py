@@ -21,6 +21,7 @@ from osdi_frames.parsing.documents import foreign_identifier
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, Blocks, Select, Shape, entry_shape
 from osdi_frames.tables.attendances import CAME
 from osdi_frames.tables.document_forms import TIMESTAMPS, Form
+from osdi_frames.tables.people import VALUES
 from osdi_frames.tables.schema import (
     EACH,
     FIRST,
@@ -167,11 +168,17 @@ class _Values:
         return bits
 
     def has(self, path: Path) -> Mask:
-        """Return where there is a value at a path; one that does not fit is one, too."""
+        """Return where there is a value at a path; one that does not fit is one, too.
+
+        At a path that is to hold something (see `holding`) it is none.
+        """
         parsed, inside = self.parsed, self.head[len(self.parsed.head(self.table.element)) :]
         if path.sibling and parsed.form.kind != "delivery":
             return np.zeros(len(parsed.at(self.head)), bool)
-        found = valid(parsed.at(path.steps if path.sibling else (*self.head, *path.steps)))
+        values = parsed.at(path.steps if path.sibling else (*self.head, *path.steps))
+        if path.function == "held":
+            return holding(values)
+        found = valid(values)
         misfits = parsed.documents["misfits"]
         if misfits.null_count < len(misfits):
             key = str(replace(path, steps=(*(step for step in inside if isinstance(step, str)), *path.steps)))
@@ -402,7 +409,7 @@ class Parsed:
                 values, lists = entries(values if step == EACH else self.read(before, "pairs")[0])
                 owners = owners[lists]
             else:
-                values = take(entries(values)[0], chosen(values, step))
+                values = take(entries(values)[0], chosen(values, step, before[-1]))
             self.found[steps] = values, owners
         return self.found[steps]
 
@@ -521,16 +528,45 @@ def entries(lists: pa.ListArray) -> tuple[pa.Array, np.ndarray]:
     return lists.flatten(), pc.list_parent_indices(lists).to_numpy()
 
 
-def chosen(lists: pa.ListArray, step: int) -> np.ndarray:
-    """Return the index of each list's chosen entry.
+def chosen(lists: pa.ListArray, step: int, key: Step) -> np.ndarray:
+    """Return the index of the entry of each list that is read, or -1.
 
-    It is -1 for none.
-    That is the first (FIRST), or the object whose ``primary`` is true, else the first object (PRIMARY).
+    That is the first (FIRST); or the object whose ``primary`` is true, else the first object (PRIMARY): of the objects
+    that hold a value, where the list stands at a key that says what that is.
     """
-    found, _ = entries(lists)
+    found, owners = entries(lists)
     if step == FIRST:
         return first(lists, np.ones(len(found), bool))
-    return first(lists, valid(found), true(pc.equal(child(found, "primary"), "true")))
+    are_objects = valid(found)
+    if (np.diff(owners) > 0).all():  # no list has two
+        return first(lists, are_objects)
+    is_primary = true(pc.equal(child(found, "primary"), "true"))
+    conditions = [are_objects, is_primary]
+    if key in VALUES:
+        is_held = np.logical_or.reduce([held(value_at(found, path)) for path in VALUES[key]])
+        conditions += [is_held, is_held & is_primary]
+    return first(lists, *conditions)
+
+
+def value_at(objects: pa.StructArray, steps: Steps) -> pa.Array:
+    """Return the values at keys of objects, of a list its first."""
+    values = objects
+    for step in steps:
+        if isinstance(step, str):
+            values = child(values, step)
+        else:
+            values = take(entries(values)[0], first(values, np.ones(len(values.flatten()), bool)))
+    return values
+
+
+def holding(values: pa.Array) -> Mask:
+    """Return which values hold something: texts that are not blank, lists of them, and whatever else is not missing."""
+    if pa.types.is_list(values.type):
+        found, owners = entries(values)
+        mask = np.zeros(len(values), bool)
+        mask[owners[held(found)]] = True
+        return mask
+    return held(values) if pa.types.is_string(values.type) else valid(values)
 
 
 def first(lists: pa.ListArray, *conditions: Mask) -> np.ndarray:

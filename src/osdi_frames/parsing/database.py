@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 from osdi_frames.parsing.columns import one
 from osdi_frames.parsing.plan import Shape, element_steps
 from osdi_frames.tables.document_forms import BODY, TIMESTAMPS, Form, Keys
+from osdi_frames.tables.people import VALUES
 from osdi_frames.tables.schema import EACH, FIRST, PRIMARY, Step
 
 if TYPE_CHECKING:
@@ -350,18 +351,24 @@ def keys_query(paths: Iterable[str]) -> str:
 _READ: Mapping[Step, str] = {
     EACH: "found[{known} + 1:]",
     FIRST: "found[{known} + 1:1]",
-    PRIMARY: """(list_filter(found, lambda entry: entry->>'$.primary' = 'true')
+    PRIMARY: """(list_filter(found, lambda entry: {held} AND entry->>'$.primary' = 'true')
+        || list_filter(found, lambda entry: {held})
+        || list_filter(found, lambda entry: entry->>'$.primary' = 'true')
         || list_filter(found, lambda entry: json_type(entry) = 'OBJECT'))[:1]""",
 }
 
 
-def entries_query(path: str, known: int, steps: Iterable[Step]) -> str:
+def entries_query(path: str, known: int, steps: Iterable[Step], key: Step) -> str:
     """Return the query for unknown entries of lists.
 
-    The lists stand at a JSON path; columns are number and others.
+    The lists stand at a JSON path, which ends in `key`; columns are number and others.
     There are others than the known ones, or than the first. A column for each step has the entries that are read.
     """
-    columns = (f'{_READ[step].format(known=known)} AS "{step}"' for step in steps)
+    held = " OR ".join(
+        rf"regexp_matches(entry->>{sql_text(json_path(path))}, '\S')" for path in VALUES.get(key, ())
+    )
+    reads = {"known": known, "held": f"coalesce({held}, false)" if held else "false"}
+    columns = (f'{_READ[step].format(**reads)} AS "{step}"' for step in steps)
     return f"""SELECT number, len(found) - {max(known, 1)} AS others, {", ".join(columns)}
         FROM (SELECT number, json_extract(element, {sql_text(path + "[*]")}) AS found FROM elements)"""
 
@@ -388,6 +395,6 @@ def _listed(texts: Iterable[str]) -> str:
     return f"[{', '.join(map(sql_text, texts))}]"
 
 
-def json_path(keys: Iterable[str]) -> str:
+def json_path(steps: Iterable[Step]) -> str:
     """Return a JSON path."""
-    return "$" + "".join(f".{json.dumps(key)}" for key in keys)
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{json.dumps(step)}" for step in steps)

@@ -22,6 +22,7 @@ from osdi_frames.parsing.plan import Plan, Shape
 from osdi_frames.problems import Finding, ProblemKind
 from osdi_frames.quoting import field_name, shown
 from osdi_frames.tables.document_forms import BODY, Form, is_type_key
+from osdi_frames.tables.people import VALUES
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -117,7 +118,7 @@ class _Mender:
         if "list<string>" in shape.types:
             texts = (self.leaf(entry, {"string"}, f"{key}[{at}]") for at, entry in enumerate(value))
             return [text for text in texts if text is not None]
-        read: dict[Step, int | None] = {FIRST: 0, PRIMARY: primary(value)}
+        read: dict[Step, int | None] = {FIRST: 0, PRIMARY: primary(value, key)}
         mended: list[Any] = [None] * len(value)
         for position, entry in enumerate(value):
             for step, inner in shape.inside.items():
@@ -127,14 +128,28 @@ class _Mender:
         return mended
 
 
-def primary(entries: Sequence[Any]) -> int | None:
-    """Return the position of the primary object.
+def primary(entries: Sequence[Any], key: str) -> int | None:
+    """Return the position of the object whose ``primary`` is true, else of the first object.
 
-    Its ``primary`` is true; else it is the first object.
+    It is one of those that hold a value, if any does; the list stands at `key`.
     """
-    marks = {at: entry.get("primary") for at, entry in enumerate(entries) if isinstance(entry, dict)}
-    marked = (at for at, mark in marks.items() if mark is True or mark == "true")  # not 1, which equals True
-    return next(marked, next(iter(marks), None))
+    paths = VALUES.get(key.rpartition(".")[2], ())
+    objects = [(at, entry) for at, entry in enumerate(entries) if isinstance(entry, dict)]
+    holding = [(at, entry) for at, entry in objects if any(_is_held(entry, path) for path in paths)]
+    objects = holding or objects
+    # Not 1, which equals True.
+    marked = (at for at, entry in objects if entry.get("primary") is True or entry.get("primary") == "true")
+    return next(marked, objects[0][0] if objects else None)
+
+
+def _is_held(value: Any, path: Sequence[Step]) -> bool:
+    """Return whether a text that is not blank stands at a path."""
+    for step in path:
+        if isinstance(step, str):
+            value = value.get(step) if isinstance(value, dict) else None
+        else:
+            value = value[0] if isinstance(value, list) and value else None
+    return value is not None and not isinstance(value, dict | list) and bool(str(value).strip())
 
 
 class Misfit(Exception):

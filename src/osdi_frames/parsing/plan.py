@@ -10,6 +10,7 @@ from typing import Literal
 
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.document_forms import BODY, TIMESTAMPS, Form, Keys
+from osdi_frames.tables.people import VALUES
 from osdi_frames.tables.schema import (
     EACH,
     FIRST,
@@ -31,7 +32,7 @@ PLACE = ("source_file", "source_line")
 #: Which blocks a version carries, a bit for each, in rows of which that is asked.
 CARRIED = "_carried"
 
-#: The keys of each block, one of which has a value where the block is carried.
+#: The paths of each block, one of which has a value where the block is carried.
 Blocks = tuple[tuple[Path, ...], ...]
 
 
@@ -79,11 +80,14 @@ class Shape:
         The shape at the end is returned.
         """
         shape = self
+        before: Step = ""
         for step in steps:
             shape.container = "object" if isinstance(step, str) or step == PAIRS else "list"
             shape = shape.inside.setdefault(step, Shape())
-            if step == PRIMARY:
-                shape.inside.setdefault("primary", Shape())  # it decides which entry is read
+            if step == PRIMARY:  # what decides which entry is read
+                for path in (("primary",), *VALUES.get(before, ())):
+                    shape.add(path)
+            before = step
         if kind:
             shape.types.add(kind)
             shape.container = _CONTAINER.get(kind, shape.container)

@@ -221,7 +221,7 @@ def _in_lists(engine: Engine, elements: pa.Table, place: _Declared, path: str) -
     steps = place.shape.inside
     engine.put("elements", elements)
     known = 0 if PRIMARY in steps else place.known
-    found = engine.ask(entries_query(path, known, steps))
+    found = engine.ask(entries_query(path, known, steps, place.inside[-1] if place.inside else ""))
     numbers = found["number"].to_numpy()
     if place.shape.is_single:
         yield from _not_read(place, numbers, found["others"].to_numpy())

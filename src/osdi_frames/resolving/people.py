@@ -5,25 +5,47 @@ The versions of a person are people pages, the persons of acts, and those embedd
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.parsing.columns import folded, one
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
-from osdi_frames.resolving.versions import ORDER, Merger, Rules, SpilledTables, among, replaced, with_column
+from osdi_frames.resolving.spilled import SpilledTables
+from osdi_frames.resolving.versions import (
+    ORDER,
+    PERSON_ID,
+    Merger,
+    Rules,
+    among,
+    full,
+    fuller_versions,
+    fullest,
+    replaced,
+    with_column,
+)
 from osdi_frames.tables import TABLES, main_table
+from osdi_frames.tables.act import DATES
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import Table
 
-#: The blocks of a person, in the order of their bits; two more bits say what a version is.
+#: The blocks of a person, in the order of their bits; three more bits say what a version is.
 BLOCKS: Final = tuple(dict.fromkeys(column.block for column in PEOPLE.columns if column.block != "act"))
 #: A version that holds a person, not a mere link; and one that is a resource of its own.
 _HELD, _OWN = 1 << len(BLOCKS), 2 << len(BLOCKS)
+#: A version of a person without an id.
+_ADDRESSED = 4 << len(BLOCKS)
+#: What is put before an e-mail address of which an id is made, so that a list of hashes of addresses is of no use.
+ADDRESS_SALT: Final = "osdi-frames person known by an e-mail address: "
+#: What such an id begins with.
+ID_OF_ADDRESS: Final = "email:"
 #: The blocks that acts take from people, and the column that lists them.
 FILLED: Final = ("name", "email", "phone", "location")
 FILLED_COLUMN: Final = "person_filled"
@@ -60,20 +82,25 @@ class PersonSource:
         if self.table == PEOPLE:
             own = {column.name for column in PEOPLE.columns if column.origin != "resolved"}
         elif self.is_act:
-            own = {column.name for column in self.table.columns if column.block in ("person", "links")}
+            own = {column.name for column in self.table.columns if column.block in (*BLOCKS, DATES, "links")}
             renamed = _OF_ACT
         else:
             own = {column.name for column in self.table.entry}
         return {name: renamed.get(name, name) for name in wanted if renamed.get(name, name) in own}
 
-    def versions(self, rows: pa.Table, main: pa.Table, wanted: Iterable[str], bits: int) -> pa.Table:
+    def versions(
+        self, rows: pa.Table, main: pa.Table, wanted: Iterable[str], bits: Sequence[str]
+    ) -> pa.Table:
         """Return the versions of persons in its rows, as rows of people.
 
-        `main` has the rows of the same elements in their main table. Among the blocks that they carry, `bits` precede
-        those of the person, the first of which is that of an act's person.
+        `main` has the rows of the same elements in their main table; `bits` are the blocks of those of this table.
         """
         numbers, carried = rows[ELEMENT].to_numpy(), rows[CARRIED].to_numpy()
-        held = (carried & 1) * _HELD if self.is_act else np.full(len(rows), _HELD | _OWN)
+        held = np.full(len(rows), _HELD | _OWN)
+        if self.is_act:
+            of_person = sum(1 << bits.index(block) for block in (*BLOCKS, DATES))
+            held = ((carried & of_person) != 0) * _HELD
+        carried = carried >> bits.index(BLOCKS[0]) & (_HELD - 1)
         if self.table != main_table(self.table.element):
             main = main.take(pa.array(np.searchsorted(main[ELEMENT].to_numpy(), numbers)))
         columns = self._columns_of_people(rows, main, wanted, held != 0)
@@ -81,9 +108,13 @@ class PersonSource:
         columns |= _seen([columns["created_date"], columns["modified_date"], *acted], wanted)
         nth = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)  # of the persons of one element
         columns[ELEMENT] = pa.array(numbers * PERSONS + self.number + nth)
-        columns[CARRIED] = pa.array((carried >> bits) & (_HELD - 1) | held)
+        ids, addressed = with_ids(columns["person_id"], columns["email"])
+        columns["person_id"] = ids
+        columns[CARRIED] = pa.array(carried | held | addressed * _ADDRESSED)
         found = pa.table(columns)
-        return found if self.table == PEOPLE else found.filter(found["person_id"].is_valid())
+        # A person without id and address can be that of the act.
+        is_known = np.asarray(ids.is_valid()) | (self.is_act & (held != 0))
+        return found if self.table == PEOPLE else found.filter(pa.array(is_known))
 
     def _columns_of_people(
         self, rows: pa.Table, main: pa.Table, wanted: Iterable[str], is_held: np.ndarray
@@ -99,6 +130,29 @@ class PersonSource:
             }
         nothing = {name: pa.nulls(len(rows), PEOPLE.column(name).field.type) for name in wanted}
         return nothing | columns
+
+
+def with_ids(ids: pa.ChunkedArray, emails: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray]:
+    """Return ids of persons, for those without one made of the e-mail address; and for which that is so.
+
+    >>> ids, addressed = with_ids(pa.chunked_array([["7", None]]), pa.chunked_array([["Ann@example.org "] * 2]))
+    >>> ids.to_pylist(), addressed.tolist()
+    (['7', 'email:4a39bbbb9fb6e5ed2ed6cf3cdf8d1c95'], [False, True])
+    """
+    addressed = np.asarray(ids.is_null())
+    if not addressed.any():
+        return ids, addressed
+    addresses = folded(one(emails.filter(pa.array(addressed))))
+    made = pc.dictionary_encode(addresses)
+    names = pa.array([id_of_address(address) for address in made.dictionary.to_pylist()], pa.string())
+    found = pc.replace_with_mask(one(ids), addressed, names.take(made.indices))
+    return pa.chunked_array([found]), addressed & np.asarray(found.is_valid())
+
+
+def id_of_address(address: str) -> str:
+    """Return the id of a person who is known by an e-mail address alone, in whatever case and blanks it is written."""
+    known = (ADDRESS_SALT + address.strip().casefold()).encode()
+    return f"{ID_OF_ADDRESS}{hashlib.sha256(known).hexdigest()[:32]}"
 
 
 def _seen(dates: Iterable[pa.ChunkedArray], wanted: Iterable[str]) -> dict[str, pa.ChunkedArray]:
@@ -123,6 +177,9 @@ def people_rules(columns: Collection[str]) -> Rules:
     return Rules(
         identities=PEOPLE.element.identities,
         blocks=BLOCKS,
+        bits=BLOCKS,
+        parts={block: names for block in FILLED if {*(names := columns_of(block))} <= {*columns}},
+        addressed=_ADDRESSED,
         extremes=tuple(
             name for name in (*_SEEN, "created_date", "received_at", "fetched_at") if name in columns
         ),
@@ -149,8 +206,41 @@ def filled_columns(block: str) -> tuple[str, ...]:
     return tuple(name for name in columns_of(block) if name in of_acts)
 
 
-#: By block, the acts that lack it, sorted, and the versions of their persons that it comes from.
-Donors: TypeAlias = Mapping[str, tuple[np.ndarray, np.ndarray]]
+@dataclass(frozen=True, slots=True)
+class Donor:
+    """Where acts get something of their persons."""
+
+    acts: np.ndarray
+    """The acts that lack it, sorted."""
+    versions: np.ndarray
+    """For each the version of the person."""
+    fuller: pa.Table | None = None
+    """See `fuller_versions`."""
+
+    @property
+    def lent(self) -> np.ndarray:
+        """The numbers of all versions that are needed."""
+        return self.versions if self.fuller is None else np.append(self.versions, self.fuller["candidate"])
+
+    def settled(self, columns: Sequence[str], rows: SpilledTables) -> Donor:
+        """Return the same with the fullest versions of what is a part of older ones."""
+        if self.fuller is None or not len(self.fuller):
+            return self
+        acts, versions = fullest(self.fuller, columns, rows)
+        chosen = self.versions.copy()
+        chosen[np.searchsorted(self.acts, acts)] = versions
+        return Donor(self.acts, chosen)
+
+
+#: By block.
+Donors: TypeAlias = Mapping[str, Donor]
+
+
+def with_whole_blocks(names: Iterable[str]) -> dict[str, None]:
+    """Return columns of people, or of acts, and the others of their blocks, which decide whether one is a part."""
+    asked = {*names}
+    blocks = (columns for columns in map(columns_of, FILLED) if asked & {*columns})
+    return dict.fromkeys(names) | dict.fromkeys(chain.from_iterable(blocks))
 
 
 def lacking(
@@ -161,19 +251,26 @@ def lacking(
     `persons` are parts of the acts' persons, and of what was seen of people, whose `rules` are given.
     """
     found: dict[str, list[pa.Table]] = {}
+    fuller: dict[str, list[pa.Table]] = {}
     for some, seen in persons:
         engine.put("acts", some)
         engine.put("seen", seen)
-        for block in FILLED:  # some blocks few acts lack, others few people have
-            bit = 1 << len(acts.rules.blocks) + BLOCKS.index(block)
+        for block in rules.parts:  # some blocks few acts lack, others few people have
             query = f"""WITH lacking AS MATERIALIZED (
-                SELECT kept, person_high AS high, person_low AS low FROM acts WHERE carried & {bit} = 0)
-                SELECT kept, source FROM lacking JOIN (
-                SELECT high, low, arg_max({ELEMENT}, ({ORDER})) AS source FROM seen SEMI JOIN lacking USING (high, low)
+                SELECT kept, person_high AS high, person_low AS low FROM acts WHERE NOT ({acts.rules.carries(block)}))
+                SELECT kept, high, low, {block}, {full(block)} FROM lacking JOIN (
+                SELECT high, low, arg_max({ELEMENT}, ({ORDER})) AS {block}, max({full(block)}) AS {full(block)}
+                FROM seen SEMI JOIN lacking USING (high, low)
                 WHERE {rules.carries(block)} GROUP BY high, low) USING (high, low)"""
-            found.setdefault(block, []).append(engine.ask(query))
+            sources = engine.ask(query)
+            engine.put("several", sources.select(["kept", "high", "low"]))
+            fuller.setdefault(block, []).append(fuller_versions(sources, seen, block, rules, engine))
+            found.setdefault(block, []).append(sources.select(["kept", block]))
     every = {block: pa.concat_tables(tables).sort_by("kept") for block, tables in found.items()}
-    return {block: (some["kept"].to_numpy(), some["source"].to_numpy()) for block, some in every.items()}
+    return {
+        block: Donor(some["kept"].to_numpy(), some[block].to_numpy(), pa.concat_tables(fuller[block]))
+        for block, some in every.items()
+    }
 
 
 def of_persons(acts: pa.Table, part: int, parts: int) -> pa.Table:
@@ -188,12 +285,12 @@ def fill(rows: pa.Table, donors: Donors, persons: SpilledTables, collected: Coll
     `persons` has the collected columns of people.
     """
     numbers, names = rows[ELEMENT].to_numpy(), np.full(len(rows), None, object)
-    for block, (acts, sources) in donors.items():
-        columns = [name for name in filled_columns(block) if name in collected]
-        at = np.flatnonzero(among(numbers, acts)) if columns else ()
+    for block, donor in donors.items():
+        columns = [name for name in filled_columns(block) if name in collected] if block in FILLED else []
+        at = np.flatnonzero(among(numbers, donor.acts)) if columns else ()
         if not len(at):
             continue
-        values = persons.take(sources[np.searchsorted(acts, numbers[at])], columns)
+        values = persons.take(donor.versions[np.searchsorted(donor.acts, numbers[at])], columns)
         has = np.logical_or.reduce([np.asarray(column.is_valid()) for column in values.columns])
         at, values = at[has], values.filter(pa.array(has))
         rows = replaced(rows, at, values.select([name for name in columns if name in rows.column_names]))
@@ -203,6 +300,17 @@ def fill(rows: pa.Table, donors: Donors, persons: SpilledTables, collected: Coll
         return rows
     field = rows.schema.field(FILLED_COLUMN)
     return with_column(rows, field, pa.array(names, field.type))
+
+
+def identified(rows: pa.Table, donors: Donors, persons: SpilledTables) -> pa.Table:
+    """Return rows of acts, those without a link to a person with the id by the e-mail address."""
+    ids, _ = with_ids(rows["person_id"], rows["email"])
+    rows = with_column(rows, rows.schema.field("person_id"), ids)
+    numbers, donor = rows[ELEMENT].to_numpy(), donors.get(PERSON_ID)
+    if donor is None or not len(at := np.flatnonzero(among(numbers, donor.acts))):
+        return rows
+    versions = donor.versions[np.searchsorted(donor.acts, numbers[at])]
+    return replaced(rows, at, persons.take(versions, ["person_id"]))
 
 
 def merged_fields(rows: pa.Table, merger: Merger, persons: SpilledTables, engine: Engine) -> pa.Table:

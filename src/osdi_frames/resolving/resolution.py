@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from typing import Final, Literal, TypeAlias
 
 import pyarrow as pa
@@ -22,10 +23,11 @@ from osdi_frames.resolving.versions import ENVELOPE, Rules
 from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared
+from osdi_frames.tables.act import DATES
 from osdi_frames.tables.actions import ACTIONS, made_of
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
-from osdi_frames.tables.people import PEOPLE
+from osdi_frames.tables.people import HOLDING, PEOPLE
 from osdi_frames.tables.schema import ElementType, Identities, Path, Table
 
 Dedupe: TypeAlias = bool | Literal["message"]
@@ -136,8 +138,12 @@ class Resolution:
             self.identities.setdefault(table.element, table.element.identities if self.merges else ())
         if self.has_reasons:
             self.identities.setdefault(EVENT, EVENT.identities)
+        for table in ACTS if self.person_columns else ():
+            self.identities.setdefault(table.element, table.element.identities)
         self.kept: Counter[str] = Counter()
         """How many different elements there are of each type, those that filters leave out included."""
+        self.known_by_address = 0
+        """How many people have no id: their e-mail address is all that tells them from others."""
         self.unplaced: Counter[str] = Counter()
         """How many acts of each type refer to nothing that is known, so that filters leave them out."""
 
@@ -171,15 +177,21 @@ class Resolution:
             return ()
         return tuple(table for table in ACTS if people.wanted_by_acts(self.names(table)))
 
+    @property
+    def identifies(self) -> bool:
+        """Whether acts show who acted: who has no id can be known by the address, as of any other version."""
+        return self.merges and any("person_id" in self.names(table) for table in ACTS)
+
     @cached_property
     def person_columns(self) -> tuple[str, ...]:
         """The columns of people to collect from all tables that hold persons; none where none are needed."""
         wanted = dict.fromkeys(self.names(PEOPLE)) if self.merges else {}
+        wanted |= {"person_id": None} if self.identifies else {}
         wanted |= dict.fromkeys(gone.COLUMNS) if self.proves(PEOPLE.element) else {}
         for table in self.fills:
             wanted |= people.wanted_by_acts(self.names(table))
         ordering = ("person_id", "email", "created_date", "modified_date", *ENVELOPE)
-        return tuple(dict.fromkeys((*wanted, *ordering))) if wanted else ()
+        return tuple(dict.fromkeys((*people.with_whole_blocks(wanted), *ordering))) if wanted else ()
 
     def resolved(self, table: Table) -> dict[str, None]:
         """Return the columns of a table that are made of resolved rows, each after those it needs."""
@@ -229,8 +241,22 @@ class Resolution:
 
     def persons_in(self, source: PersonSource, rows: pa.Table, main: pa.Table) -> pa.Table:
         """Return the versions of persons in rows of a table, as `PersonSource.versions` does."""
-        before = len(self.blocks(source.table.element)) if source.is_act else 0
-        return source.versions(rows, main, self.person_columns, before)
+        bits = self.bits(source.table.element) if source.is_act else people.BLOCKS
+        return source.versions(rows, main, self.person_columns, bits)
+
+    @property
+    def acting(self) -> tuple[Table, ...]:
+        """The asked tables of acts that show who acted, or are filled."""
+        return tuple(
+            table
+            for table in ACTS
+            if table in self.fills or (self.merges and "person_id" in self.names(table))
+        )
+
+    def keeps(self, element: ElementType) -> bool:
+        """Return whether rows of a type are needed, and not only what was seen of them."""
+        is_asked = any(table.element == element for table in self.asked)
+        return is_asked or (element == EVENT and self.has_reasons)
 
     def names(self, table: Table) -> list[str]:
         """Return the columns that are asked of a table."""
@@ -248,6 +274,11 @@ class Resolution:
         """Yield columns of tables, by what they are needed for."""
         for table in self.asked:
             yield table, self.names(table)
+            if self.merges and (main := main_table(table.element)) in ACTS:
+                whole = people.with_whole_blocks(
+                    self.names(table) if table == main else people.columns_of(table.block)
+                )
+                yield main, whole
         for element, identities in self.identities.items():
             main = main_table(element)
             yield main, Rules(identities=identities).ordering if identities else ()
@@ -267,19 +298,23 @@ class Resolution:
             yield main_table(source.table.element), (*people.READ_FROM, "created_date")
 
     def blocks(self, element: ElementType) -> tuple[str, ...]:
-        """Return the blocks of a type that can come from different versions; that of a person is the first."""
+        """Return the blocks of a type that can come from different versions."""
+        tables = [table for table in self.asked if table.element == element]
         main = main_table(element)
-        named = (
-            {main.column(name).block for name in self.needed.get(main, ())}
-            if element in self.identities
-            else set()
-        )
-        named |= {table.block for table in self.asked if table.element == element and table.rows}
-        if self.person_columns and main in ACTS:
-            named |= {"person", *(["links"] if main in self.fills else [])}
-        return (
-            tuple(sorted(named - {"act"}, key=lambda name: (name != "person", name))) if self.merges else ()
-        )
+        if not self.merges or not (tables or (element == EVENT and self.has_reasons)):
+            return ()
+        named = {main.column(name).block for name in self.needed.get(main, ())}
+        named |= {table.block for table in tables if table.rows}
+        return tuple(sorted(named - {"act"}))
+
+    def bits(self, element: ElementType) -> tuple[str, ...]:
+        """Return the blocks of which rows of a type say whether they are carried; those of a person are the last."""
+        named = {*self.blocks(element)}
+        of_person = [block for block in people.BLOCKS if block in named]
+        if self.person_columns and main_table(element) in ACTS:
+            named |= {DATES, "links"}
+            of_person = [*people.BLOCKS]
+        return (*sorted(named - {*people.BLOCKS}), *of_person)
 
     @cached_property
     def rules(self) -> dict[ElementType, Rules]:
@@ -291,10 +326,12 @@ class Resolution:
                 found[element] = Rules(
                     identities=identities,
                     blocks=self.blocks(element),
+                    bits=self.bits(element),
+                    parts=self._parts(main),
                     extremes=tuple(name for name in ENVELOPE if name in self.needed[main])
                     if self.merges
                     else (),
-                    has_person=main in self.fills,
+                    has_person=bool(self.person_columns) and main in ACTS,
                 )
         if self.person_columns:
             found[PEOPLE.element] = people.people_rules(self.person_columns)
@@ -304,19 +341,24 @@ class Resolution:
             for element, rules in found.items()
         }
 
+    def _parts(self, main: Table) -> dict[str, tuple[str, ...]]:
+        """Return the blocks of the persons of acts that can be a part of others, with their columns."""
+        blocks = (block for block in self.blocks(main.element) if block in people.FILLED and main in ACTS)
+        return {block: people.filled_columns(block) for block in blocks}
+
     @cached_property
     def plan(self) -> Plan:
         """What to parse."""
         prefixes = known_prefixes(self.request.prefix)
         elements = dict.fromkeys(table.element for table in self.needed)
         blocks: dict[Table, Blocks] = {
-            main_table(element): tuple(_carrying(element, block, prefixes) for block in self.blocks(element))
+            main_table(element): tuple(_carrying(element, block, prefixes) for block in self.bits(element))
             for element in elements
         }
-        for source in self.sources:
-            table = source.table
-            inside = tuple(table.keys_of(people.columns_of(block), prefixes) for block in people.BLOCKS)
-            blocks[table] = (*(blocks[table] if source.is_act else ()), *inside)
+        for table in (source.table for source in self.sources if not source.is_act):
+            # A people page can say that there is nothing; whoever is embedded in an event has what is there.
+            of_block = table.keys_of if table == PEOPLE else partial(_holding, table)
+            blocks[table] = tuple(of_block(people.columns_of(block), prefixes) for block in people.BLOCKS)
         asked = dict.fromkeys(self.types)
         made_of = (source.table.element for source in SOURCES if self.merges and PEOPLE.element in asked)
         return Plan(
@@ -337,14 +379,25 @@ def _parsed(table: Table, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _carrying(element: ElementType, block: str, prefixes: tuple[str, ...]) -> tuple[Path, ...]:
-    """Return the keys of which one has a value where a block is carried."""
+    """Return the paths of which one has a value where a block is carried."""
     main = main_table(element)
+    if main in ACTS and block in (*people.BLOCKS, DATES):
+        return _holding(main, [column.name for column in main.columns if column.block == block], prefixes)
     keys = main.keys_of([column.name for column in main.columns if column.block == block], prefixes)
     tables = (
         table for table in TABLES.values() if table.element == element and table.rows and table.block == block
     )
     heads = (Path(steps).key for table in tables for steps in table.heads(prefixes))
     return tuple(dict.fromkeys((*keys, *heads)))
+
+
+def _holding(table: Table, names: Iterable[str], prefixes: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the paths of columns of which one has a value where a person has anything of a block."""
+    values = {*chain.from_iterable(HOLDING.values())}
+    columns = [column for column in table.columns if column.name in {*names}]
+    deciding = [column for column in columns if column.name in values or column.block == DATES]
+    paths = (path for column in deciding for path in column.paths(prefixes))
+    return tuple(dict.fromkeys(replace(path, function="held") for path in paths))
 
 
 def _identities(element: ElementType, dedupe: Dedupe) -> Identities:

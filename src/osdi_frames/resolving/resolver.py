@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
@@ -19,11 +19,14 @@ from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import actions, gone, people
 from osdi_frames.resolving.filters import Filtering, Occurring, in_order_of_reference
+from osdi_frames.resolving.identities import PersonIdentities
 from osdi_frames.resolving.people import Donors
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE, Resolution, Rows
+from osdi_frames.resolving.spilled import SpilledTables
 from osdi_frames.resolving.versions import (
+    BY_ADDRESS,
+    PERSON_ID,
     Merger,
-    SpilledTables,
     Versions,
     among,
     only,
@@ -111,6 +114,13 @@ class Collected:
             Linked.joined(part.linked for part in parts),
         )
 
+    def mergers(self, resolution: Resolution, engine: Engine) -> dict[ElementType, Merger]:
+        """Compare the versions of all things but people, who are those of the acts then."""
+        elements = (element for element in resolution.identities if element != PEOPLE.element)
+        return {
+            element: self.versions[element].merger(engine) for element in elements if element in self.versions
+        }
+
     def pruned(self, engine: Engine) -> Collected:
         """Return what can be used of it, whatever is collected elsewhere."""
         versions = {element: some.pruned(engine) for element, some in self.versions.items()}
@@ -138,7 +148,8 @@ class Collected:
             table, element = select.table, select.table.element
             if element in self.versions and table != PEOPLE:
                 if not table.rows:
-                    self.versions[element].see(resolution.with_evidence(element, rows), engine)
+                    known = resolution.with_evidence(element, rows)
+                    self.versions[element].see(known, engine, keep=resolution.keeps(element))
                 elif table in resolution.asked:
                     self.versions[element].wait(table, rows)
         self._add_persons(group, main, resolution, engine)
@@ -159,16 +170,19 @@ class Collected:
         if persons:
             self.versions[PEOPLE.element].see(pa.concat_tables(persons).sort_by(ELEMENT), engine)
 
-    def add_late_persons(self, resolution: Resolution, engine: Engine, *, alone: bool = True) -> None:
+    def add_late_persons(
+        self, resolution: Resolution, engine: Engine, mergers: Mapping[ElementType, Merger] | None = None
+    ) -> None:
         """Keep the persons of acts that are only needed to fill acts.
 
-        Where nothing is collected elsewhere, `alone`, a person of one version completes none.
+        Where nothing is collected elsewhere, so that the acts have been compared, a person of one version completes
+        none, if all persons have an id that no act changes.
         """
         if not resolution.late_sources:
             return
         persons, again = self.versions[PEOPLE.element], None
         acts = [self.versions[source.table.element] for source in resolution.late_sources]
-        if alone:
+        if mergers is not None and not any(map(_has_others, mergers.values())):
             seen = [some["person_low"] for versions in acts for some in versions.seen]
             again = _again([*seen, *(some["low"] for some in persons.seen)])
         for source, versions in zip(resolution.late_sources, acts, strict=True):
@@ -176,6 +190,14 @@ class Collected:
                 chosen = rows if again is None else rows.filter(pc.is_in(seen["person_low"], again))
                 if len(chosen):
                     persons.see(resolution.persons_in(source, chosen, chosen), engine)
+
+
+def _has_others(acts: Merger) -> bool:
+    """Return whether persons of acts are known by an address, or by another version of the act."""
+    if not acts.rules.has_person or not len(acts.persons):
+        return False
+    by_address = pc.equal(acts.persons["person_high"], pa.scalar(BY_ADDRESS, pa.uint64()))
+    return bool(len(acts.moved) or pc.any(by_address).as_py())
 
 
 def _again(seen: Sequence[pa.ChunkedArray]) -> pa.Array:
@@ -192,32 +214,56 @@ class Decisions:
 
     mergers: Mapping[ElementType, Merger]
     donors: Mapping[ElementType, Donors]
+    known_by_address: int = 0
+    """How many people have no id."""
 
     @classmethod
     def of(
-        cls, versions: Mapping[ElementType, Versions], resolution: Resolution, engine: Engine
+        cls,
+        versions: Mapping[ElementType, Versions],
+        mergers: Mapping[ElementType, Merger],
+        resolution: Resolution,
+        engine: Engine,
     ) -> Decisions:
-        """Compare all versions."""
+        """Compare the versions of people; `mergers` are those of all others."""
+        if not resolution.person_columns:
+            return cls(mergers, {})
+        persons, donors = versions[PEOPLE.element], {}
+        acts = [
+            (source.number, mergers[source.table.element]) for source in resolution.sources if source.is_act
+        ]
+        identities = PersonIdentities.of(acts, persons.seen, engine)
+        if PEOPLE.element in resolution.identities:
+            mergers = {**mergers, PEOPLE.element: persons.merger(engine, identities.labelled)}
+        for table, merger in ((table, mergers[table.element]) for table in resolution.acting):
+            if not len(merger.persons):
+                continue
+            known, ids = identities.persons(merger.persons)
+            donors[table.element] = {PERSON_ID: ids}
+            if table in resolution.fills:
+                parts = enumerate(persons.parts(identities.labelled))
+                some = ((people.of_persons(known, part, persons.part_count), seen) for part, seen in parts)
+                donors[table.element] |= people.lacking(merger, some, persons.rules, engine)
+        return cls(mergers, donors, identities.by_address)
+
+    def settled(self, rows_of: Callable[[Table], SpilledTables]) -> Decisions:
+        """Return the same with the sources of blocks that are a part of older ones."""
         mergers = {
-            element: some.merger(engine)
-            for element, some in versions.items()
-            if element in resolution.identities
+            element: merger.settled(rows_of(main_table(element))) for element, merger in self.mergers.items()
         }
-        fillable = {element: merger for element, merger in mergers.items() if len(merger.persons)}
-        donors = {}
-        for element, merger in fillable.items():
-            persons = versions[PEOPLE.element]
-            parts = enumerate(persons.parts())
-            acts = (
-                (people.of_persons(merger.persons, part, persons.part_count), seen) for part, seen in parts
-            )
-            donors[element] = people.lacking(merger, acts, persons.rules, engine)
-        return cls(mergers, donors)
+        donors = {
+            element: {
+                block: donor.settled(people.columns_of(block), rows_of(PEOPLE))
+                for block, donor in some.items()
+            }
+            for element, some in self.donors.items()
+        }
+        return replace(self, mergers=mergers, donors=donors)
 
     def lent(self) -> dict[ElementType, np.ndarray]:
         """Return the numbers of the versions of which others need something, sorted, by type."""
         lent = {element: merger.lent for element, merger in self.mergers.items()}
-        persons = [versions for donors in self.donors.values() for _, versions in donors.values()]
+        persons = [donor.lent for donors in self.donors.values() for donor in donors.values()]
         if persons:
             lent[PEOPLE.element] = np.unique(np.concatenate([lent.get(PEOPLE.element, _NONE), *persons]))
         return lent
@@ -248,10 +294,11 @@ class Resolver:
         """
         for group in groups:
             yield from self.collect(group)
-        self.collected.add_late_persons(self.resolution, self.engine)
+        mergers = self.collected.mergers(self.resolution, self.engine)
+        self.collected.add_late_persons(self.resolution, self.engine, mergers)
         self.collected.occurring.refuse_unknown(self.resolution.filtering)
         self.linked = self.collected.linked
-        decisions = Decisions.of(self.collected.versions, self.resolution, self.engine)
+        decisions = self.settled(Decisions.of(self.collected.versions, mergers, self.resolution, self.engine))
         rows = self.resolved(decisions)
         if self.resolution.made_of:
             acted = self.linked.kept[PEOPLE.element.own_id]
@@ -274,6 +321,11 @@ class Resolver:
                 if table.name in resolution.schemas:
                     some = only(settled, passing[element]) if passing else settled
                     yield table.name, self._shown(table, some)
+
+    def settled(self, decisions: Decisions) -> Decisions:
+        """Return decisions with the sources of blocks that are a part of older ones, by the rows of all versions."""
+        self.resolution.known_by_address = decisions.known_by_address
+        return decisions.settled(self._rows_of)
 
     def known(self, decisions: Decisions) -> tuple[pa.Table, Linked]:
         """Return the events that are left out, and why, and the ids by which filters keep others."""
@@ -304,6 +356,8 @@ class Resolver:
     ) -> Rows:
         """Yield the rows of resolved things of a type."""
         resolution, merger, main = self.resolution, decisions.mergers[element], main_table(element)
+        if not resolution.keeps(element):
+            return
         resolution.kept[element.name] = len(merger.kept)
         passing = [_NONE]
         for every in self._things(element, decisions):
@@ -336,6 +390,7 @@ class Resolver:
                     else rows
                 )
                 persons = self._rows_of(PEOPLE)
+                rows = people.identified(rows, decisions.donors[element], persons)
                 rows = people.fill(rows, decisions.donors[element], persons, self.resolution.person_columns)
             settled = self._settled(main, rows)
             if element in self.resolution.linking:
@@ -367,6 +422,8 @@ class Resolver:
 
     def _merged(self, element: ElementType, merger: Merger, rows: pa.Table) -> pa.Table:
         blocks = {column.name: column.block for column in main_table(element).columns}
+        if element == PEOPLE.element:
+            blocks |= dict.fromkeys(("person_id", "self_url"), PERSON_ID)
         return merger.merge(rows, blocks, self._rows_of(main_table(element)))
 
     def _entries(

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import mmap
-import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from itertools import chain
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing.columns import folded, one
+from osdi_frames.parsing.columns import folded, holding, one
 from osdi_frames.parsing.database import Engine
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
+from osdi_frames.resolving.spilled import SpilledTables
 from osdi_frames.tables.schema import Identities, Table, identifying
 
-_IN_MEMORY = 32 << 20  # bytes that wait in memory
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 _GROUPED = 1 << 18  # versions that are grouped at once: their groups take 160 bytes each
 _LOW = f"{2**64 - 1}::UHUGEINT"
 
@@ -39,123 +36,22 @@ EXTREMES: Final = {
     **dict.fromkeys((*ENVELOPE, SEEN, "last_seen"), "max"),
     **dict.fromkeys(("created_date", "first_seen"), "min"),
 }
-#: The e-mail address of a version, as addresses are compared.
+#: The e-mail address of a version, as addresses are compared; in what was seen of it, a hash of that.
 ADDRESS: Final = "address"
+#: The first half of the identity of a person who is known by an address alone; the second is its hash.
+BY_ADDRESS: Final = 1
 #: Of an act, the person's identity in two halves, and the blocks that it carries.
 PERSON: Final = ("person_high", "person_low", "carried")
+#: The source of the id of a person, where versions of others are the person's, too.
+PERSON_ID: Final = "id"
 
 #: The case of a version that is a thing of its own.
 _NEVER: Final = "WHEN false THEN ''"
 
 _NOTHING: Final = pa.table({"kept": pa.array([], pa.int64())})
-
-
-class SpilledTables:
-    """Tables in reading order, in memory or on disk.
-
-    They move into a file when they are large together. `offset` is added to the numbers of elements, so that parts of
-    an archive that were read apart are numbered through.
-    """
-
-    def __init__(self) -> None:
-        self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (see `__del__`)
-        self.ends = [0]
-        self.offset = 0
-        # A worker of a cluster can send rows while one of its threads reads them.
-        self.lock = threading.Lock()
-
-    def __del__(self) -> None:
-        self.__dict__.pop("_index", None)
-        self.file.close()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send the rows compressed, their numbers without the offset, which is sent as well."""
-        sink = pa.BufferOutputStream()
-        tables = [*self._as_added()]
-        if tables:
-            with pa.ipc.new_stream(sink, tables[0].schema, options=_COMPRESSED) as stream:
-                stream.write_table(pa.concat_tables(tables))
-        return _received, (sink.getvalue() if tables else None, self.offset)
-
-    def add(self, rows: pa.Table) -> None:
-        """Keep some rows."""
-        with self.lock:
-            self.file.seek(self.ends[-1])
-            with pa.ipc.new_stream(self.file, rows.schema) as stream:
-                stream.write_table(rows)
-            self.ends.append(self.file.tell())
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        return map(self._numbered, self._as_added())
-
-    def _as_added(self) -> Iterator[pa.Table]:
-        for start in self.ends[:-1]:
-            with self.lock:
-                self.file.seek(start)
-                rows = pa.ipc.open_stream(self.file).read_all()
-            yield rows
-
-    def only(self, keep: Callable[[pa.Table], pa.Table]) -> SpilledTables:
-        """Return some of the rows."""
-        kept = SpilledTables()
-        for rows in map(keep, self):
-            kept.add(rows)
-        return kept
-
-    def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
-        """Return the rows of some elements, in the order asked.
-
-        Each is there, and once. What is in a file is mapped, not read.
-        """
-        tables, known, rows = self._index
-        wanted, places = np.unique(numbers, return_inverse=True)
-        found = rows[np.searchsorted(known, wanted)]
-        starts = np.cumsum([0, *map(len, tables)])
-        owners = np.searchsorted(starts, found, side="right") - 1
-        parts, order = [], []
-        for owner in np.unique(owners):
-            inside = np.flatnonzero(owners == owner)
-            order.append(inside)
-            parts.append(tables[owner].select(columns).take(pa.array(found[inside] - starts[owner])))
-        places = np.argsort(np.concatenate(order))[places]
-        return pa.concat_tables(parts).combine_chunks().take(pa.array(places))
-
-    @property
-    def mapped(self) -> list[pa.Table]:
-        """The tables, of which only what is used is read."""
-        return self._index[0]
-
-    @cached_property
-    def _index(self) -> tuple[list[pa.Table], np.ndarray, np.ndarray]:
-        """The tables in the memory that the file is mapped to, sorted numbers of elements, and their rows."""
-        tables = []
-        if self.ends[:-1]:
-            with self.lock:
-                self.file.seek(0)  # which writes what is buffered, too
-                found = pa.py_buffer(
-                    mmap.mmap(self.file.fileno(), self.ends[-1], access=mmap.ACCESS_READ)
-                    if self.ends[-1] > _IN_MEMORY
-                    else self.file.read()
-                )
-            opened = (pa.ipc.open_stream(found.slice(start)).read_all() for start in self.ends[:-1])
-            tables = [self._numbered(table) for table in opened if len(table)]
-        numbers = np.concatenate([np.empty(0, np.int64), *(table[ELEMENT].to_numpy() for table in tables)])
-        rows = np.argsort(numbers, kind="stable")
-        return tables, numbers[rows], rows
-
-    def _numbered(self, table: pa.Table) -> pa.Table:
-        if not self.offset:
-            return table
-        place = table.schema.get_field_index(ELEMENT)
-        return table.set_column(place, ELEMENT, pa.array(table[ELEMENT].to_numpy() + self.offset))
-
-
-def _received(rows: pa.Buffer | None, offset: int) -> SpilledTables:
-    tables = SpilledTables()
-    tables.offset = offset
-    if rows is not None:
-        tables.add(pa.ipc.open_stream(rows).read_all())
-    return tables
+_NO_PERSONS: Final = pa.table(
+    {name: pa.array([], pa.int64() if name == ELEMENT else pa.uint64()) for name in (ELEMENT, *PERSON[:2])}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,14 +60,20 @@ class Rules:
 
     identities: Identities
     blocks: tuple[str, ...] = ()
-    """The blocks that can come from different versions, in the order of their bits."""
+    """The blocks that can come from different versions."""
+    bits: tuple[str, ...] = ()
+    """These and others, in the order of their bits."""
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of the blocks that can be a part of an older one, the columns."""
     extremes: tuple[str, ...] = ()
     collected: str | None = None
     """The block that is made of all versions that carry it."""
     rank: str = "0"
     """Which version is kept before newer ones, in SQL."""
     has_person: bool = False
-    """Whether a thing can lack what its person has."""
+    """Whether a thing is an act whose person is looked for."""
+    addressed: int = 0
+    """The bit of a version of a person without an id, who is known by the address."""
 
     @property
     def ordering(self) -> tuple[str, ...]:
@@ -180,7 +82,7 @@ class Rules:
 
     def carries(self, block: str) -> str:
         """Return the condition in SQL that a version carries a block."""
-        return f"carried & {1 << self.blocks.index(block)} <> 0"
+        return f"carried & {1 << self.bits.index(block)} <> 0"
 
 
 @dataclass(slots=True)
@@ -194,24 +96,31 @@ class Versions:
     """Of each version its number, how new it is, what it carries, and its identity in two halves."""
     count: int = 0
 
-    def see(self, rows: pa.Table, engine: Engine) -> None:
-        """Keep rows of the main table; note which things they are of."""
-        self.main.add(rows)
+    def see(self, rows: pa.Table, engine: Engine, *, keep: bool = True) -> None:
+        """Note of which things rows of the main table are versions; keep the rows where they are needed again."""
+        if keep:
+            self.main.add(rows)
         self.count += len(rows)
-        wanted = (ELEMENT, CARRIED, "person_id", *self.rules.ordering, *self.rules.extremes)
+        rules = self.rules
+        wanted = (ELEMENT, CARRIED, "person_id", *rules.ordering, *rules.extremes)
         columns = [name for name in dict.fromkeys(wanted) if name in rows.column_names and name != "email"]
         envelope = ", ".join(["NULL::TIMESTAMPTZ", *(name for name in ENVELOPE if name in columns)])
-        identity = (
-            " ".join(_when(names, number) for number, names in enumerate(self.rules.identities)) or _NEVER
-        )
+        identity = " ".join(_when(names, number) for number, names in enumerate(rules.identities)) or _NEVER
         notes = [f"greatest({envelope}) AS seen_at", f"{CARRIED if CARRIED in columns else 0} AS carried"]
-        notes += [*self.rules.extremes]
-        if self.rules.has_person:  # as people are identified
+        notes += [*rules.extremes, *map(full, rules.parts)]
+        if rules.has_person:  # as people are identified
             notes += _halves(f"md5_number(CASE {_when(['person_id'], 0)} END)", "person_")
-        notes += _halves(f"md5_number(CASE {identity} END)")
+        if rules.has_person or rules.addressed:
+            notes.append(f"CASE WHEN {ADDRESS} IS NOT NULL THEN hash({ADDRESS}) END AS {ADDRESS}")
+        notes += _halves(f"md5_number(CASE {identity} END)", addressed=rules.addressed)
         compared = rows.select(columns)
-        if "email" in self.rules.ordering:
+        if "email" in rules.ordering or rules.has_person:
             compared = compared.append_column(ADDRESS, folded(one(rows["email"])))
+        for block, names in rules.parts.items():
+            counted = sum(
+                holding(one(rows[name])).astype(np.uint8) for name in names if name in rows.column_names
+            )
+            compared = compared.append_column(full(block), pa.array(counted))
         engine.put("rows", compared)
         self.seen.add(engine.ask(f'SELECT {ELEMENT}, modified_date, {", ".join(notes)} FROM "rows"'))
 
@@ -224,17 +133,25 @@ class Versions:
         """How many parts there are of what was seen."""
         return -(-self.count // _GROUPED)
 
-    def parts(self) -> Iterator[pa.Table]:
-        """Yield what was seen, by parts of the identities."""
+    def parts(self, labelled: Callable[[pa.Table], pa.Table] = lambda seen: seen) -> Iterator[pa.Table]:
+        """Yield what was seen, by parts of the identities that `labelled` gives."""
         for part in range(self.part_count):
-            yield pa.concat_tables(of_part(_identified(seen), part, self.part_count) for seen in self.seen)
+            some = (_identified(labelled(seen)) for seen in self.seen)
+            yield pa.concat_tables(of_part(seen, part, self.part_count) for seen in some)
 
-    def merger(self, engine: Engine) -> Merger:
+    def merger(self, engine: Engine, labelled: Callable[[pa.Table], pa.Table] = lambda seen: seen) -> Merger:
         """Compare the versions; all of a thing are in one part of what was seen."""
-        return Merger.joined(self.rules, [Merger.of(self.rules, part, engine) for part in self.parts()])
+        return Merger.joined(
+            self.rules, [Merger.of(self.rules, part, engine) for part in self.parts(labelled)]
+        )
 
     def pruned(self, engine: Engine) -> Versions:
-        """Return the versions with the rows that can be used, whatever is collected elsewhere."""
+        """Return the versions with the rows that can be used, whatever is collected elsewhere.
+
+        Any version of a person, or of an act, can have what a newer one lacks that is collected elsewhere.
+        """
+        if self.rules.parts or self.rules.has_person or self.rules.addressed:
+            return self
         used, kept = self.merger(engine).used, {}
         for table, rows in self.children.items():
             kept[table] = rows.only(lambda some: only(some, used))
@@ -264,8 +181,21 @@ def _when(columns: Sequence[str], number: int) -> str:
     return f"WHEN {present} THEN concat_ws(' ', {number}, {texts})"
 
 
-def _halves(number: str, prefix: str = "") -> list[str]:
-    return [f"(({number}) >> 64)::UBIGINT AS {prefix}high", f"(({number}) & {_LOW})::UBIGINT AS {prefix}low"]
+def _halves(number: str, prefix: str = "", addressed: int = 0) -> list[str]:
+    halves = {"high": f"(({number}) >> 64)::UBIGINT", "low": f"(({number}) & {_LOW})::UBIGINT"}
+    if addressed:
+        instead = {"high": f"{BY_ADDRESS}::UBIGINT", "low": f"hash({ADDRESS})"}
+        is_addressed = f"{CARRIED} & {addressed} <> 0"
+        halves = {
+            name: f"CASE WHEN {is_addressed} THEN {instead[name]} ELSE {half} END"
+            for name, half in halves.items()
+        }
+    return [f"{half} AS {prefix}{name}" for name, half in halves.items()]
+
+
+def full(block: str) -> str:
+    """Return the name of the number of the columns that a version has of a block."""
+    return f"full_{block}"
 
 
 @dataclass(frozen=True)
@@ -278,14 +208,25 @@ class Merger:
     sources: pa.Table
     """Of things of several versions, by the number that is kept: the version of each block, and the extremes."""
     persons: pa.Table
-    """Of things that have a person: the number that is kept, and `PERSON`, with what the person's version carries."""
+    """Of things that have a person: the number that is kept, and `PERSON`, with what all versions carry."""
+    moved: pa.Table = field(default_factory=lambda: _NO_PERSONS)
+    """The versions of things whose own person is another, or nobody, and the person of the thing."""
+    fuller: Mapping[str, pa.Table] = field(default_factory=dict)
+    """By block, for things of which the newest version that carries it has few columns: see `fuller_versions`."""
 
     @classmethod
     def of(cls, rules: Rules, seen: pa.Table, engine: Engine) -> Merger:
         """Compare versions, of what was seen of them."""
         found, several = _compared(rules, seen, engine)
-        persons = _persons(seen, found, several) if rules.has_person else _NOTHING
-        return cls(rules, found["kept"].to_numpy(), several, persons)
+        fuller = {
+            block: fuller_versions(several, seen, block, rules, engine)
+            for block in rules.parts
+            if len(several)
+        }
+        persons, moved = _NOTHING, _NO_PERSONS
+        if rules.has_person:
+            persons, moved = _persons(seen, found, several), _moved(several, engine)
+        return cls(rules, found["kept"].to_numpy(), several, persons, moved, fuller)
 
     @classmethod
     def joined(cls, rules: Rules, mergers: Sequence[Merger]) -> Merger:
@@ -297,7 +238,23 @@ class Merger:
             np.sort(np.concatenate([merger.kept for merger in every])),
             pa.concat_tables([merger.sources for merger in every]).sort_by("kept"),
             pa.concat_tables([merger.persons for merger in every]),
+            pa.concat_tables([merger.moved for merger in every]).sort_by(ELEMENT),
+            {
+                block: pa.concat_tables([merger.fuller[block] for merger in every if block in merger.fuller])
+                for block in dict.fromkeys(chain.from_iterable(merger.fuller for merger in every))
+            },
         )
+
+    def settled(self, rows: SpilledTables) -> Merger:
+        """Return the same with the sources of blocks that are a part of older ones; `rows` are of all versions."""
+        sources = self.sources
+        for block, fuller in self.fuller.items():
+            if len(fuller):
+                things, versions = fullest(fuller, self.rules.parts[block], rows)
+                numbers = sources[block].to_numpy().copy()
+                numbers[np.searchsorted(self.several, things)] = versions
+                sources = with_column(sources, sources.schema.field(block), pa.array(numbers))
+        return replace(self, sources=sources, fuller={})
 
     @cached_property
     def several(self) -> np.ndarray:
@@ -313,7 +270,9 @@ class Merger:
     @property
     def lent(self) -> np.ndarray:
         """The numbers of the versions of things that have several, as far as they are used, sorted."""
-        columns = [self.sources[name].to_numpy() for name in self.rules.blocks if len(self.sources)]
+        names = [name for name in (*self.rules.blocks, PERSON_ID) if name in self.sources.column_names]
+        columns = [self.sources[name].to_numpy() for name in names if len(self.sources)]
+        columns += [table["candidate"].to_numpy() for table in self.fuller.values()]
         if self.rules.collected and len(self.sources):
             columns.append(pc.list_flatten(self.sources[f"all_{self.rules.collected}"]).to_numpy())
         return np.unique(np.concatenate([self.several, *columns]))
@@ -324,7 +283,8 @@ class Merger:
         `blocks` says to which block columns belong; `donors` has the rows of the other versions.
         """
         at, sources = self.of_several(rows)
-        for block in self.rules.blocks if len(at) else ():
+        there = [name for name in (*self.rules.blocks, PERSON_ID) if name in sources.column_names]
+        for block in there if len(at) else ():
             columns = [name for name in rows.column_names if blocks.get(name) == block]
             numbers = sources[block].to_numpy()
             differ = numbers != sources["kept"].to_numpy()
@@ -356,36 +316,108 @@ def _compared(rules: Rules, seen: pa.Table, engine: Engine) -> tuple[pa.Table, p
         f"""SELECT high, low, arg_max({ELEMENT}, ({rules.rank}, {ORDER})) AS kept, count(*) AS versions
         FROM seen GROUP BY high, low"""
     )
-    columns = _sources(rules)
+    columns = _sources(rules, is_labelled="is_own" in seen.column_names)
     several = found.filter(pa.array(found["versions"].to_numpy() > 1)) if columns else found.slice(0, 0)
     engine.put("several", several.select(["high", "low", "kept"]))
     query = f"SELECT {', '.join(['kept', *columns])} FROM seen JOIN several USING (high, low) GROUP BY kept"
     return found, engine.ask(query)
 
 
-def _sources(rules: Rules) -> list[str]:
+def _sources(rules: Rules, *, is_labelled: bool) -> list[str]:
     def newest(value: str, block: str) -> str:
         return f"arg_max({value}, ({ORDER})) FILTER ({rules.carries(block)})"
 
     columns = [f"coalesce({newest(ELEMENT, block)}, kept) AS {block}" for block in rules.blocks]
+    columns += [
+        f"max({full(block)}) FILTER ({rules.carries(block)}) AS {full(block)}" for block in rules.parts
+    ]
     combined = {name: "bit_or" if name.startswith(FLAGS) else EXTREMES[name] for name in rules.extremes}
     columns += [f"{function}({name}) AS {name}" for name, function in combined.items()]
+    if is_labelled:  # the id is that of the version that is kept, if it is one of the person's own
+        own = f"coalesce(arg_max({ELEMENT}, ({ORDER})) FILTER (is_own), kept)"
+        columns.append(
+            f"CASE WHEN bool_or(is_own AND {ELEMENT} = kept) THEN kept ELSE {own} END AS {PERSON_ID}"
+        )
     if rules.collected:
         condition = rules.carries(rules.collected)
         columns.append(f"list({ELEMENT} ORDER BY ({ORDER})) FILTER ({condition}) AS all_{rules.collected}")
     if rules.has_person:
         both = newest("{'high': person_high, 'low': person_low}", "links")
         columns += [f"({both}).{half} AS person_{half}" for half in ("high", "low")]
-        columns.append(f"coalesce({newest('carried', 'person')}, 0) AS carried")
+        own = f"coalesce(person_low, {ADDRESS}, 0)"
+        columns += [
+            f"arg_max({ADDRESS}, ({ORDER})) FILTER ({ADDRESS} IS NOT NULL) AS {ADDRESS}",
+            "bit_or(carried) AS carried",
+            f"min({own}) <> max({own}) AS differ",
+        ]
     return columns
 
 
+def fuller_versions(chosen: pa.Table, seen: pa.Table, block: str, rules: Rules, engine: Engine) -> pa.Table:
+    """Return the versions that have more columns of a block than the newest version that carries it.
+
+    `chosen` has, by the number that is `kept`, the newest one, and how many columns the fullest has. The result has
+    `kept`, `newest` and each `candidate`, the fullest first, and of equally full ones the newest. The relation `seen`
+    has what was `seen`; `several` the identities of what is kept.
+    """
+    numbers, newest = seen[ELEMENT].to_numpy(), chosen[block].to_numpy()
+    order = np.argsort(numbers)
+    has = seen[full(block)].to_numpy()[order[np.searchsorted(numbers, newest, sorter=order)]]
+    is_doubtful = (has > 0) & (has < chosen[full(block)].fill_null(0).to_numpy())
+    doubtful = {"kept": chosen["kept"].to_numpy(), "newest": newest, "has": has}
+    engine.put("doubtful", pa.table(doubtful).filter(pa.array(is_doubtful)))
+    return engine.ask(
+        f"""SELECT kept, newest, {ELEMENT} AS candidate FROM doubtful JOIN several USING (kept)
+        JOIN seen USING (high, low) WHERE {rules.carries(block)} AND {full(block)} > has
+        ORDER BY kept, {full(block)} DESC, ({ORDER}) DESC"""
+    )
+
+
+def fullest(
+    candidates: pa.Table, columns: Sequence[str], rows: SpilledTables
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the things of which the newest version is a part of others, sorted, and the first of these."""
+    names = [name for name in columns if name in rows.mapped[0].column_names]
+    newest, others = (rows.take(candidates[name].to_numpy(), names) for name in ("newest", "candidate"))
+    is_part = np.ones(len(candidates), bool)
+    for name in names:
+        mine, other = one(newest[name]), one(others[name])
+        if pa.types.is_string(mine.type):
+            mine, other = folded(mine), folded(other)
+        is_part &= ~np.asarray(mine.is_valid()) | np.asarray(pc.fill_null(pc.equal(mine, other), False))
+    things, first = np.unique(candidates["kept"].to_numpy()[is_part], return_index=True)
+    return things, candidates["candidate"].to_numpy()[is_part][first]
+
+
 def _persons(seen: pa.Table, found: pa.Table, several: pa.Table) -> pa.Table:
-    """Return the person of each thing that has one: of things of one version, what was seen of it."""
+    """Return the person of each thing that has one, by the link or else by the address."""
     kept = np.sort(found["kept"].to_numpy()[found["versions"].to_numpy() == 1])
-    single = only(seen, kept).select([ELEMENT, *PERSON]).rename_columns(["kept", *PERSON])
+    names = [*PERSON, ADDRESS]
+    single = only(seen, kept).select([ELEMENT, *names]).rename_columns(["kept", *names])
     every = pa.concat_tables([single, several.select(single.column_names).cast(single.schema)])
-    return every.filter(every["person_high"].is_valid())
+    by_address = pc.if_else(every[ADDRESS].is_valid(), pa.scalar(BY_ADDRESS, pa.uint64()), None)
+    every = with_column(
+        every, every.schema.field("person_high"), pc.coalesce(every["person_high"], by_address)
+    )
+    every = with_column(
+        every, every.schema.field("person_low"), pc.coalesce(every["person_low"], every[ADDRESS])
+    )
+    return every.filter(every["person_high"].is_valid()).drop_columns([ADDRESS])
+
+
+def _moved(several: pa.Table, engine: Engine) -> pa.Table:
+    """Return the versions whose own person is not that of the thing, with the person of the thing."""
+    differ = several.filter(several["differ"])
+    if not len(differ):
+        return _NO_PERSONS
+    engine.put("differ", differ.select(["kept", *PERSON[:2], ADDRESS]))
+    found = engine.ask(
+        f"""SELECT seen.{ELEMENT}, coalesce(differ.person_high, {BY_ADDRESS}) AS person_high,
+        coalesce(differ.person_low, differ.{ADDRESS}) AS person_low
+        FROM differ JOIN several USING (kept) JOIN seen USING (high, low)
+        WHERE coalesce(differ.person_low, differ.{ADDRESS}) <> coalesce(seen.person_low, seen.{ADDRESS}, 0)"""
+    )
+    return found.cast(_NO_PERSONS.schema)
 
 
 def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:

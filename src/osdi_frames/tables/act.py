@@ -112,6 +112,8 @@ _FILLED = Column(
     ("person_id",),
 )
 
+#: The block of the dates of a person in an act.
+DATES = "dates"
 _DATES = (
     column("person_created_date", "When the person was created, UTC.", "created_date", kind="utc"),
     column("person_modified_date", "When the person was last changed, UTC.", "modified_date", kind="utc"),
@@ -144,9 +146,9 @@ def act_table(
         *dates,
         *own,
         *block("referrer", *placed(REFERRER_DATA, "")),
-        *block("person", *placed((*NAMES, *_DATES, *CONTACT), "person.")),
+        *placed((*NAMES, *block(DATES, *_DATES), *CONTACT), "person."),
         *block("tags", column("add_tags", tags, kind="list<string>", privacy=SENSITIVE)),
-        *block("person", *placed([CUSTOM_FIELDS], "person.")),
+        *placed([CUSTOM_FIELDS], "person."),
         *block("sponsor", *placed(SPONSOR, "../<p>:sponsor.", "Sponsoring or referring")),
         *block(
             "links",
@@ -197,6 +199,7 @@ def act_tables(table: Table, *others: Table) -> tuple[Table, ...]:
             *_PLACE,
             column("address", "E-mail address.", privacy=EMAIL),
             column("status", "Status of the address."),
+            block="email",
         ),
         child(
             "phones",
@@ -206,6 +209,7 @@ def act_tables(table: Table, *others: Table) -> tuple[Table, ...]:
             column("number", "Phone number.", privacy=PHONE),
             column("number_type", "Type of the number."),
             column("status", "Status of the number."),
+            block="phone",
         ),
         child(
             "addresses",
@@ -213,6 +217,7 @@ def act_tables(table: Table, *others: Table) -> tuple[Table, ...]:
             "postal address",
             *_PLACE,
             *placed(resource.LOCATION, ""),
+            block="location",
         ),
         child(
             "custom_fields",
@@ -220,6 +225,7 @@ def act_tables(table: Table, *others: Table) -> tuple[Table, ...]:
             "custom field",
             Column("name", "string", (), (), "Name of the field.", "key", privacy=SENSITIVE),
             column("value", "Value of the field.", ".", privacy=IDENTIFYING),
+            block="custom_fields",
         ),
         child(
             "identifiers",
@@ -233,7 +239,7 @@ def act_tables(table: Table, *others: Table) -> tuple[Table, ...]:
     )
 
 
-def entries_of(table: Table, name: str, at: str, whose: str, *entry: Column, block: str = "person") -> Table:
+def entries_of(table: Table, name: str, at: str, whose: str, *entry: Column, block: str) -> Table:
     """Declare a table of one row for each entry that stands at a path of an act."""
     act = table.element.name
     meaning = f"One row per {whose} of {'an' if act[0] in 'aeiou' else 'a'} {act}."

@@ -21,7 +21,9 @@ _PEOPLE = {role: (f"_embedded.osdi:{role}", f"osdi:{role}") for role in ("creato
 def _person(role: str, meaning: str) -> Column:
     """Declare the id of a creator or organizer: that of the link, else of the embedded person."""
     ids = [
-        one.format(at) for one in ("own({}.identifiers)", f"id({{}}.{SELF})", "held({}.id)") for at in _PEOPLE[role]
+        one.format(at)
+        for one in ("own({}.identifiers)", f"id({{}}.{SELF})", "held({}.id)")
+        for at in _PEOPLE[role]
     ]
     return column(f"{role}_id", meaning, f"id(_links.osdi:{role}.href)", *ids, privacy=PERSON_ID)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from osdi_frames.tables.resource import (
     GONE_SINCE,
     LANGUAGE,
@@ -15,7 +18,16 @@ from osdi_frames.tables.resource import (
     own,
     placed,
 )
-from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Column, Table, pseudonym
+from osdi_frames.tables.schema import (
+    IDENTIFYING,
+    PRIMARY,
+    SENSITIVE,
+    Column,
+    Path,
+    Step,
+    Table,
+    pseudonym,
+)
 
 PERSON_ID, EMAIL, PHONE = pseudonym("person"), pseudonym("email"), pseudonym("phone")
 PERSON_URL = column("self_url", "Address of the person in the API.", SELF, privacy=IDENTIFYING)
@@ -56,6 +68,25 @@ CONTACT = (
     "custom_fields",
     column("custom_fields", "Custom fields as JSON text.", kind="json", privacy=IDENTIFYING),
 )
+#: By block, the columns of which one has a value where the block holds anything: a status, a type or a country alone
+#: says nothing of a person.
+HOLDING: Final[Mapping[str, tuple[str, ...]]] = {
+    "name": ("given_name", "family_name"),
+    "email": ("email",),
+    "phone": ("phone",),
+    "location": tuple(f"location_{name}" for name in ("address", "locality", "region", "postal_code")),
+    "languages": ("languages_spoken",),
+    "custom_fields": ("custom_fields",),
+}
+#: By the key of a list, the paths in an entry of which one has a value where the entry holds anything.
+VALUES: Final[Mapping[Step, tuple[tuple[Step, ...], ...]]] = {
+    paths[0][0]: tuple(path[2:] for path in paths)
+    for columns in HOLDING.values()
+    for paths in [
+        [Path.parse(one.v2[0]).steps for one in (*NAMES, *CONTACT, CUSTOM_FIELDS) if one.name in columns]
+    ]
+    if PRIMARY in paths[0]
+}
 #: When a person is known: the own dates of all versions, and when acts were done.
 _SEEN = tuple(
     Column(name, "utc", (), (), meaning, "resolved")

@@ -6,7 +6,8 @@ A path says where a value stands, relative to its element (an event, or a signat
 ``location.locality``              keys, one inside the other
 ``<p>:sponsor.title``              ``<p>`` is the service's own prefix: each that is known is tried
 ``location.address_lines[0]``      the first entry of a list
-``email_addresses[primary].x``     the object whose ``primary`` is true, else the first object
+``email_addresses[primary].x``     the object whose ``primary`` is true, else the first object; of those that hold a
+                                   value, if any does (see `people.VALUES`)
 ``../idempotency_key``             a sibling of the element in its delivery (interface 2.7)
 ``id(_links.self.href)``           the last path segment of an address
 ``person(_links.x.href)``           that of an address in the collection of people
@@ -171,9 +172,7 @@ class Column:
     origin: Origin = "paths"
     derived: tuple[str, ...] = ()  # the columns that it is made from
     privacy: Privacy = PLAIN
-    absent: tuple[
-        str, ...
-    ] = ()  # texts of the service for no value, which the meaning names
+    absent: tuple[str, ...] = ()  # texts of the service for no value, which the meaning names
     block: str = "act"  # the columns with which it comes from one version
 
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
