@@ -58,9 +58,16 @@ def row(found: pd.DataFrame, *, at: int = 0) -> dict[str, Any]:
 
 
 EXPECTED = {
-    **{"given_name": "Ann", "family_name": "Lee", "email": "ann@example.org", "email_status": "subscribed"},
-    **{"phone": "12175550001", "phone_type": "Mobile", "location_address": "1 Main St"},
-    **{"location_locality": "Springfield", "location_region": "IL", "location_country": "US"},
+    "given_name": "Ann",
+    "family_name": "Lee",
+    "email": "ann@example.org",
+    "email_status": "subscribed",
+    "phone": "12175550001",
+    "phone_type": "Mobile",
+    "location_address": "1 Main St",
+    "location_locality": "Springfield",
+    "location_region": "IL",
+    "location_country": "US",
     "location_latitude": 39.8,
 }
 

@@ -20,6 +20,7 @@ from osdi_frames.receiver.segments import Segment, seal_finished, segments
 from osdi_frames.receiver.validation import elements, validate_body
 from osdi_frames.receiver.worker import TORN, Worker
 from osdi_frames.sources.files import QUARANTINE
+from osdi_frames.tables.people import id_of_address
 
 from .process import quarantined, stored
 
@@ -200,6 +201,15 @@ def test_erasing_leaves_a_tombstone_and_the_sequence_whole(archive):
 @pytest.mark.parametrize("email", ["ann@example.org", "ANN@EXAMPLE.ORG", " Ann@Example.org "])
 def test_erasing_by_email_takes_every_address_of_the_person_in_any_case(archive, email):
     assert erase(archive, emails=[email]).elements == 4
+
+
+def test_erasing_by_the_id_of_a_person_who_is_known_by_an_address_takes_that_person_out(archive):
+    done = erase(archive, persons=[id_of_address(" ann@Example.org")])
+    assert (done.elements, done.left) == (4, [])
+    assert b"example.org" not in b"".join(entry.exact for entry in lines(archive)).lower().replace(
+        b"bob@example.org", b""
+    )
+    assert erase(archive, persons=[id_of_address("ann@example.org")]).elements == 0
 
 
 def test_erasing_someone_who_is_not_there_changes_no_file(archive):

@@ -42,7 +42,12 @@ def verify(archive: Path, *, as_json: bool) -> None:
 
 @runs("osdi-frames archive erase archive --person 59ccd3fc --email ann@example.org", group=command)
 @_ARCHIVE
-@click.option("--person", "persons", multiple=True, help="The id of a person, the last part of its address.")
+@click.option(
+    "--person",
+    "persons",
+    multiple=True,
+    help="The id of a person: the last part of its address, or the person_id of tables.",
+)
 @click.option("--email", "emails", multiple=True, help="An e-mail address of the person, in any case.")
 @click.option(
     "--store",

@@ -29,6 +29,7 @@ from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 from osdi_frames.sources.files import QUARANTINE
 from osdi_frames.sources.manifest import stamp
+from osdi_frames.tables.people import ID_OF_ADDRESS, id_of_address
 from osdi_frames.tables.schema import PREFIXES
 
 _ERASING = f".erasing{PARTIAL}"  # ends what is being written; a sealing receiver writes under another name
@@ -66,9 +67,10 @@ def erase(
 
     An element is about a person when a link of it leads to one of `persons` (interface 2.7: the id in
     ``_links.osdi:person.href``, whatever query or fragment follows), or one of its ``email_addresses`` is one
-    of `emails`, whatever the case. The other elements of a delivery stay, byte for byte; the line keeps its
-    number and records when something was erased. An element about someone else that names the person, in a
-    comment or a custom field, is not changed and is listed in `Erasure.left`. In quarantine the whole
+    of `emails`, whatever the case. Of a person without an id, `persons` can name the id that tables have
+    (``email:…``): the address that it is made of is looked for first. The other elements of a delivery stay, byte for
+    byte; the line keeps its number and records when something was erased. An element about someone else that names the
+    person, in a comment or a custom field, is not changed and is listed in `Erasure.left`. In quarantine the whole
     body goes wherever it names the person, also escaped.
 
     From a `store` of parsed rows everything goes that was parsed of files that have changed, once nobody reads it; the
@@ -93,6 +95,9 @@ def erase(
 
         kept = find_store(store)
     folders = worker_folders(Path(archive))
+    persons, emails = [*persons], [*emails]
+    if made := {id_ for id_ in persons if id_.startswith(ID_OF_ADDRESS)}:
+        emails += (address for address in _addresses(folders) if id_of_address(address) in made)
     eraser = _Eraser(Person(persons, emails), stamp(now()))
     for folder in folders:
         with _alone(folder):
@@ -103,6 +108,29 @@ def erase(
     if kept is not None:
         remove_stale(kept)
     return eraser.done
+
+
+def _addresses(folders: Iterable[Path]) -> Iterator[str]:
+    """Yield the e-mail addresses of all persons in what a receiver wrote."""
+    for segment in itertools.chain.from_iterable(map(segments, folders)):
+        with contextlib.suppress(OSError):  # it is named where it is searched
+            for line in segment.lines():
+                entry = envelope.read(line.removesuffix(b"\n"))
+                if entry is not None and b"email_addresses" in entry.body:
+                    for element, *_ in elements(entry.body.decode(), _PAIRS):
+                        yield from _addresses_in(element)
+
+
+def _addresses_in(node: object, key: str = "") -> Iterator[str]:
+    """Yield the addresses among the ``email_addresses`` of an element, whose objects are tuples of pairs."""
+    if isinstance(node, tuple):
+        for name, value in node:
+            if name == "address" and key == "email_addresses" and isinstance(value, str):
+                yield value
+            yield from _addresses_in(value, name)
+    elif isinstance(node, list):
+        for entry in node:
+            yield from _addresses_in(entry, key)
 
 
 @contextlib.contextmanager

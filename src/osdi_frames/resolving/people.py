@@ -5,7 +5,6 @@ The versions of a person are people pages, the persons of acts, and those embedd
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -33,7 +32,7 @@ from osdi_frames.resolving.versions import (
 )
 from osdi_frames.tables import TABLES, main_table
 from osdi_frames.tables.act import DATES
-from osdi_frames.tables.people import PEOPLE
+from osdi_frames.tables.people import PEOPLE, id_of_address
 from osdi_frames.tables.schema import Table
 
 #: The blocks of a person, in the order of their bits; three more bits say what a version is.
@@ -42,10 +41,6 @@ BLOCKS: Final = tuple(dict.fromkeys(column.block for column in PEOPLE.columns if
 _HELD, _OWN = 1 << len(BLOCKS), 2 << len(BLOCKS)
 #: A version of a person without an id.
 _ADDRESSED = 4 << len(BLOCKS)
-#: What is put before an e-mail address of which an id is made, so that a list of hashes of addresses is of no use.
-ADDRESS_SALT: Final = "osdi-frames person known by an e-mail address: "
-#: What such an id begins with.
-ID_OF_ADDRESS: Final = "email:"
 #: The blocks that acts take from people, and the column that lists them.
 FILLED: Final = ("name", "email", "phone", "location")
 FILLED_COLUMN: Final = "person_filled"
@@ -147,12 +142,6 @@ def with_ids(ids: pa.ChunkedArray, emails: pa.ChunkedArray) -> tuple[pa.ChunkedA
     names = pa.array([id_of_address(address) for address in made.dictionary.to_pylist()], pa.string())
     found = pc.replace_with_mask(one(ids), addressed, names.take(made.indices))
     return pa.chunked_array([found]), addressed & np.asarray(found.is_valid())
-
-
-def id_of_address(address: str) -> str:
-    """Return the id of a person who is known by an e-mail address alone, in whatever case and blanks it is written."""
-    known = (ADDRESS_SALT + address.strip().casefold()).encode()
-    return f"{ID_OF_ADDRESS}{hashlib.sha256(known).hexdigest()[:32]}"
 
 
 def _seen(dates: Iterable[pa.ChunkedArray], wanted: Iterable[str]) -> dict[str, pa.ChunkedArray]:

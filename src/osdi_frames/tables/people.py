@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Final
 
@@ -87,6 +88,24 @@ VALUES: Final[Mapping[Step, tuple[tuple[Step, ...], ...]]] = {
     ]
     if PRIMARY in paths[0]
 }
+#: What the id of a person begins with who is known by an e-mail address alone.
+ID_OF_ADDRESS: Final = "email:"
+#: What is hashed before the address: lists of hashes of addresses, as others exchange them, do not match.
+ADDRESS_SALT: Final = "osdi-frames person known by an e-mail address: "
+
+
+def id_of_address(address: str) -> str:
+    """Return the id of a person who has none, by the e-mail address, whatever its case and blanks around it.
+
+    The id is personal data, as the address is: whoever knows an address can test whose id it is.
+
+    >>> id_of_address("Ann@example.org ") == id_of_address("ann@example.org")
+    True
+    """
+    known = (ADDRESS_SALT + address.strip().casefold()).encode()
+    return f"{ID_OF_ADDRESS}{hashlib.sha256(known).hexdigest()[:32]}"
+
+
 #: When a person is known: the own dates of all versions, and when acts were done.
 _SEEN = tuple(
     Column(name, "utc", (), (), meaning, "resolved")
