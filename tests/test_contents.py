@@ -86,7 +86,7 @@ def test_filters_hold_for_the_rows_shown(little):
 def test_filters_are_listed_with_the_types_that_they_are_about(little):
     campaign = of.open(little).events(["event_campaign_id"]).event_campaign_id.dropna().iloc[0]
     contents = of.open(little).where(campaign=campaign).contents
-    only = "(event campaigns, events, attendances, people, taggings, actions)"
+    only = "(event campaigns, events, attendances, people, uploads, taggings, actions)"
     assert contents.notes[0] == f"only: campaign {campaign} {only}"
     assert contents.notes[1].startswith("left out: petitions, signatures, forms, ")
     assert not {"petitions", "signatures"} & {*contents.types["table"]}

@@ -149,8 +149,8 @@ def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.D
     for element in element_types():
         received, frame = inspection.elements[element.name], frames.get(main_table(element).name)
         if received and frame is not None:
-            reason = exclusion.COLUMN if exclusion.COLUMN in frame else GONE_SINCE.name
-            left_out = int(frame[reason].notna().sum())
+            reasons = (frame[name].notna() for name in (exclusion.COLUMN, GONE_SINCE.name) if name in frame)
+            left_out = int(next(reasons, pd.Series(dtype=bool)).sum())
             days = frame[element.month] if element.month else pd.Series(dtype="datetime64[us]")
             first, last = (f"{day:%Y-%m-%d}" if pd.notna(day) else "" for day in (days.min(), days.max()))
             rows.append(

@@ -124,9 +124,9 @@ PULLED = {
     "platform:petition_id": "p",
 }
 DELIVERED = [{"osdi:signature": ACTION, "idempotency_key": "k1"}]
-#: The other acts: what is done by form, on a fundraising page, in an advocacy campaign, in a survey.
+#: The other acts: what is done by form, on a fundraising page, in an advocacy campaign, in a survey; and an upload.
 OTHERS = {
-    "osdi:attendance": ACTION,
+    "osdi:attendance": ACTION | {"tickets": [{"title": "Seat", "description": f"For {GIVEN}", "amount": 5}]},
     "osdi:submission": ACTION,
     "osdi:donation": ACTION
     | {
@@ -141,6 +141,7 @@ OTHERS = {
         "targets": [{"title": "Mayor", "given_name": GIVEN, "family_name": FAMILY}],
     },
     "platform:response": ACTION,
+    "platform:upload": ACTION,
 }
 TAGGING = {
     "identifiers": [f"platform:{SIGNATURE_ID}"],
