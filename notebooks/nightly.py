@@ -29,7 +29,7 @@ def nightly(address: str, folder: Path) -> None:
     archive = of.open([pulled, received] if received.exists() else pulled, store=folder / "store")
     made = archive.write_report(folder / "report", formats=["csv", "parquet", "xlsx"])
     archive.export(folder / "tables", overwrite=True)
-    print(made, *[made[name].to_string() for name in ("changes", "news") if name in made], sep="\n\n")
+    print(made, *[made.text(name) for name in ("changes", "news") if name in made], sep="\n\n")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 
 import osdi_frames as of
 from osdi_frames import page
-from osdi_frames.cli.report import table
 from osdi_frames.errors import MissingColumn, printable
 from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import tables
@@ -20,6 +19,7 @@ from osdi_frames.plots.functions import plot_of
 from osdi_frames.reports import STANDARD, Period, Report, make, measures
 from osdi_frames.reports.declared import KEYED, SIGNATURES
 from osdi_frames.reports.measures import show, show_key
+from osdi_frames.reports.printed import table
 from osdi_frames.reports.titles import labelled
 
 THROWAWAY = Report(

@@ -2,13 +2,14 @@
 
 import inspect
 import re
+from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
-from osdi_frames.errors import MissingColumn, UnknownReport
+from osdi_frames.errors import MissingColumn, SourceWarning, UnknownReport
 from osdi_frames.reports import REPORTS, STANDARD, make
 from osdi_frames.reports.declared import KEYED
 
@@ -109,3 +110,41 @@ def test_a_report_that_was_not_made_is_an_error_that_lists_the_others():
     assert "rsvps_by_pull" not in made
     with pytest.raises(UnknownReport, match=r"no report 'rsvps_by_pull' .* there are: rsvps_by_campaign, "):
         made["rsvps_by_pull"]
+
+
+def test_what_changed_is_printed_and_written_with_its_periods_and_rounded_shares(tmp_path):
+    """31 signed in the first week of May, 32 in the second: 3.2% more."""
+    days = [4 + number % 7 for number in range(31)] + [11 + number % 7 for number in range(32)] + [18]
+    source = [
+        [
+            {
+                "osdi:signature": {
+                    "identifiers": [f"platform:{n}"],
+                    "created_date": f"2026-05-{day:02}T10:00:00Z",
+                }
+            }
+        ]
+        for n, day in enumerate(days)
+    ]
+    made = of.write_report(
+        source, tmp_path / "out", formats=["csv", "parquet"], now=datetime(2026, 5, 19, tzinfo=UTC)
+    )
+    assert "2026-05-11 to 2026-05-17, against 2026-05-04 to 2026-05-10\n" in made.text("changes")
+    assert re.search(r"signed +31 +32 +\+1 +\+3.2%", made.text("changes"))
+    csv = pd.read_csv(tmp_path / "out" / "changes.csv", index_col="figure").loc["signed"]
+    assert csv[["before_period", "now_period", "change_share"]].tolist() == [
+        "2026-05-04 to 2026-05-10",
+        "2026-05-11 to 2026-05-17",
+        0.032,
+    ]
+    exact = pd.read_parquet(tmp_path / "out" / "changes.parquet").set_index("figure")
+    assert exact.loc["signed", "change_share"] == 1 / 31
+
+
+def test_where_everything_is_excluded_the_warning_says_so():
+    test = [{"osdi:signature": {"identifiers": ["platform:t"]}, "idempotency_key": "t"}]
+    event = {"title": "March", "status": "cancelled", "start_date": "2026-05-01T18:00:00Z"}
+    with pytest.warns(
+        SourceWarning, match="no event and no signature in the source counts; not counted: 1 cancelled"
+    ):
+        of.report([test, {"_embedded": {"osdi:events": [event]}}])

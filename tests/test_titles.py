@@ -104,7 +104,7 @@ def test_the_files_of_a_report_keep_ids_and_titles_and_no_formula_runs(tmp_path:
 
 
 def test_the_terminal_shows_each_row_on_one_line_without_controls(tmp_path: Path) -> None:
-    from osdi_frames.cli.report import table
+    from osdi_frames.reports.printed import table
 
     for declared, report in of.report(ARCHIVE).reports:
         if "title" in report.columns:

@@ -405,7 +405,7 @@ class Archive(Reader):
         -------
         Mapping
             The frame of each report, by its name. Its attribute `caveat` says what else is to be known of its
-            counts. What has none of what `where` asks for, as signatures have no campaign, is not reported. `summary`
+            counts. What does not lead to what `where` asks for, as signatures to no campaign, is not reported. `summary`
             has the headline figures: `rsvps` are the service's totals of the events that count, or the attendances
             where no event does; `notes` compare the two.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.reports.archive_report import ReportResult
+from osdi_frames.reports.printed import as_text
 
 if TYPE_CHECKING:  # who reads the frames needs no plots
     from matplotlib.axes import Axes
@@ -60,6 +61,35 @@ class ShownReport(ReportResult):
         if draw is None:
             raise InvalidArgument(f"{name} has no plot; it is a list")
         return draw(frame, ax=ax)
+
+    def text(self, name: str, *, top: int = 10) -> str:
+        """Lay out a report as text, as the command prints it: with periods, and shares in percent.
+
+        Parameters
+        ----------
+        name
+            the name of its frame
+        top
+            how many rows to show: the first, of a report over time the last
+
+        Raises
+        ------
+        UnknownReport
+            no such report was made
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> made = of.report({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})
+        >>> print(made.text("rsvps_by_month"))
+        RSVPs by month of the event
+        month    events  RSVPs
+        2026-05       1     12
+        """
+        frame = self[name]
+        return next(
+            as_text(declared, frame, top=top) for declared, _ in self.reports if declared.name == name
+        )
 
     def _repr_html_(self) -> str:
         from osdi_frames.page.notebook import html

@@ -108,12 +108,9 @@ class Opened:
 Open = Callable[..., Any]
 
 
-# Not for the session: while it is open, an event loop runs, and no other test could begin one of its own.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not found:
-        pytest.skip("no chromium on this machine")
+@contextmanager
+def launched(found: str) -> Iterator[Any]:
+    """Start a browser."""
     from playwright.sync_api import sync_playwright
 
     arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{feature}" for feature in QUIET)]
@@ -121,6 +118,21 @@ def browser() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=found, args=arguments, timeout=MILLISECONDS)
         yield browser
         browser.close()
+
+
+def installed() -> str | None:
+    """Return the path of a browser, None where there is none."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+# Not for the session: while it is open, an event loop runs, and no other test could begin one of its own.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = installed()
+    if not found:
+        pytest.skip("no chromium on this machine")
+    with launched(found) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,10 @@
 """``osdi-frames report``: the reports of an archive, as tables and files."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-import pandas as pd
 
 from osdi_frames.cli.options import (
     as_json,
@@ -20,15 +18,11 @@ from osdi_frames.cli.options import (
     sources,
     with_options,
 )
-from osdi_frames.errors import counted, printable
+from osdi_frames.errors import counted
 from osdi_frames.output.files import FORMATS, Format
-from osdi_frames.quoting import beginning, located, quoted
-from osdi_frames.reports import Analysis, Report
-from osdi_frames.reports.analyses import MOVED
+from osdi_frames.quoting import located, quoted
 from osdi_frames.reports.exclusion import REASONS
-from osdi_frames.reports.measures import show, show_key
-from osdi_frames.reports.movers import movers_first
-from osdi_frames.reports.titles import labelled, words
+from osdi_frames.reports.printed import as_text
 from osdi_frames.shortcuts import report, write_report
 
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
@@ -114,13 +108,7 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
         click.echo("\n".join([headline, *notes]))
         for declared, frame in found.reports:
             if len(frame):
-                lines = [
-                    declared.heading,
-                    frame.attrs["caveat"],
-                    table(declared, frame, top=top),
-                    declared.caption,
-                ]
-                click.echo("\n".join(["", *filter(None, lines)]))
+                click.echo(f"\n{as_text(declared, frame, top=top)}")
         if empty := [declared.heading for declared, frame in found.reports if frame.empty]:
             click.echo(f"\nnothing to report: {'; '.join(empty)}")
     if out:
@@ -130,32 +118,3 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
             f"\nwritten to {located(out)}: {count}, each as {kinds}, and report.html"
             f"\nopen {located(str(Path(out, 'report.html')))}"
         )
-
-
-def table(report: Report | Analysis, frame: pd.DataFrame, *, top: int) -> str:
-    """Lay out `top` rows, and count the others.
-
-    They are the first ones, of a report over time the last, and of changes those that the page shows first.
-    """
-    frame = labelled(movers_first(frame) if report.name in MOVED else frame)
-    shown = frame.tail(top) if report.is_over_time else frame.head(top)
-    columns = [
-        _aligned([words(name), *map(_label, shown.index.get_level_values(number))], str.ljust)
-        for number, name in enumerate(shown.index.names)
-    ]
-    for measure in report.shown(frame):
-        values = (beginning(printable(show(value, measure.unit))) for value in shown[measure.name])
-        justify = str.ljust if measure.unit == "text" else str.rjust
-        columns.append(_aligned([str(measure.name), *values], justify))
-    text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
-    more = len(frame) - len(shown)
-    return f"{text}\n… and {more:,} {'before' if report.is_over_time else 'more'}" if more else text
-
-
-def _aligned(cells: list[str], justify: Callable[[str, int], str]) -> list[str]:
-    width = max(map(len, cells))
-    return [justify(cell, width) for cell in cells]
-
-
-def _label(value: object) -> str:
-    return beginning(printable(show_key(value)))

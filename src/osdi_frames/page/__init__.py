@@ -19,6 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 from markupsafe import Markup
 
@@ -26,10 +27,12 @@ from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import document, sections, tables
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.problems import ProblemKind
+from osdi_frames.reports import Analysis, Report
 from osdi_frames.reports.archive_report import ReportResult
 from osdi_frames.reports.published import FILE
 from osdi_frames.tables import element_types
 
+_SHARE_DECIMALS = 3  # 3.2% on the page is 0.032 in a file
 _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 
 
@@ -39,13 +42,25 @@ def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now:
     (folder / "report.html").write_text(html, encoding="utf-8")
     if result.published:
         (folder / FILE).write_bytes(result.published.dumped())
-    rows = {
-        name: pa.Table.from_pandas(frame.reset_index().rename(columns=str), preserve_index=False)
-        for name, frame in result.items()
-    }
-    schemas = {name: table.schema for name, table in rows.items()}
+    frames = {declared.name: (declared, _with_periods(frame)) for declared, frame in result.reports}
     for form in forms:
-        write_tables(schemas, rows.items(), folder, form)
+        found = ((name, _rows(declared, frame, form)) for name, (declared, frame) in frames.items())
+        rows = dict(found)
+        write_tables({name: table.schema for name, table in rows.items()}, rows.items(), folder, form)
+
+
+def _with_periods(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a report with the periods that it compares as columns: a file has no attributes."""
+    periods = frame.attrs.get("periods", {})
+    return frame.assign(**{f"{name}_period": days for name, days in periods.items()})
+
+
+def _rows(declared: Report | Analysis, frame: pd.DataFrame, form: FileForm) -> pa.Table:
+    """Return a report as rows of a file; those that people read have shares as the page shows them, as 0.032."""
+    if form.format != "parquet":
+        shares = [column.name for column in declared.shown(frame) if "share" in column.unit]
+        frame = frame.round(dict.fromkeys(shares, _SHARE_DECIMALS))
+    return pa.Table.from_pandas(frame.reset_index().rename(columns=str), preserve_index=False)
 
 
 def render(made: ReportResult, *, now: datetime) -> str:

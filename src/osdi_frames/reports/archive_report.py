@@ -305,7 +305,7 @@ def make_reports(
         if name != ACTIONS:
             counts += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
     pulls = manifests(paths)
-    _warn_of_nothing(paths, counting, filtering)
+    _warn_of_nothing(paths, counting, filtering, exclusion.note(counts))
     _warn_of_incomplete(pulls)
     of_period = not {"since", "until"}.isdisjoint(filtering.asked)
     notes += filter(None, [exclusion.note(counts, numbers=wanted.min_count is None)])
@@ -332,13 +332,16 @@ def _marked(name: str, tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame
     return first_acts.marked(tables[name], tables[ACTIONS], table=name, report="report")
 
 
-def _warn_of_nothing(paths: Sequence[str], tables: Mapping[str, pd.DataFrame], filtering: Filtering) -> None:
-    """Warn where there is nothing to report."""
+def _warn_of_nothing(
+    paths: Sequence[str], tables: Mapping[str, pd.DataFrame], filtering: Filtering, excluded: str
+) -> None:
+    """Warn where there is nothing to report, or nothing that counts."""
     headline = [name for name in _HEADLINE if name in tables]
     if all(tables[name].empty for name in headline) and not are_attendances(tables):
         nothing = " and ".join(f"no {TABLES[name].element.name}" for name in headline)
         named = listed(paths) or "the source"
         why = " passes the filters" if filtering.asked else ""
+        why = f"{why}{' and' if why else ''} counts; {excluded}" if excluded else why
         warn_caller(f"{nothing} in {named}{why}", SourceWarning)
 
 

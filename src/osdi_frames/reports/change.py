@@ -355,14 +355,19 @@ class _Periods:
         )
 
     def noted(self, report: pd.DataFrame) -> pd.DataFrame:
-        """Write to a report's attribute `period` which periods are compared."""
-        report.attrs["period"] = self._compared
+        """Write to a report's attributes `period` and `periods` which periods are compared."""
+        report.attrs |= {"period": self._compared, "periods": self._names}
         return report
 
     @property
-    def _compared(self) -> str:
+    def _names(self) -> dict[str, str]:
+        """The days of each period, by the name of its column."""
         before, start, end = self.bounds
-        return f"{_named(start, end)}, against {_named(before, start)}"
+        return {"before": _named(before, start), "now": _named(start, end)}
+
+    @property
+    def _compared(self) -> str:
+        return f"{self._names['now']}, against {self._names['before']}"
 
     @property
     def said(self) -> list[str]:

@@ -1,0 +1,50 @@
+"""A report as text: as the terminal prints it, and a script that mails it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from osdi_frames.errors import printable
+from osdi_frames.quoting import beginning
+from osdi_frames.reports.analyses import MOVED, Analysis
+from osdi_frames.reports.declared import Report
+from osdi_frames.reports.measures import show, show_key
+from osdi_frames.reports.movers import movers_first
+from osdi_frames.reports.titles import labelled, words
+
+
+def as_text(report: Report | Analysis, frame: pd.DataFrame, *, top: int) -> str:
+    """Return a report's heading, periods and other caveats, `top` rows of its table, and its caption."""
+    lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top), report.caption]
+    return "\n".join(filter(None, lines))
+
+
+def table(report: Report | Analysis, frame: pd.DataFrame, *, top: int) -> str:
+    """Lay out `top` rows, and count the others.
+
+    They are the first ones, of a report over time the last, and of changes those that the page shows first.
+    """
+    frame = labelled(movers_first(frame) if report.name in MOVED else frame)
+    shown = frame.tail(top) if report.is_over_time else frame.head(top)
+    columns = [
+        _aligned([words(name), *map(_label, shown.index.get_level_values(number))], str.ljust)
+        for number, name in enumerate(shown.index.names)
+    ]
+    for measure in report.shown(frame):
+        values = (beginning(printable(show(value, measure.unit))) for value in shown[measure.name])
+        justify = str.ljust if measure.unit == "text" else str.rjust
+        columns.append(_aligned([str(measure.name), *values], justify))
+    text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
+    more = len(frame) - len(shown)
+    return f"{text}\n… and {more:,} {'before' if report.is_over_time else 'more'}" if more else text
+
+
+def _aligned(cells: list[str], justify: Callable[[str, int], str]) -> list[str]:
+    width = max(map(len, cells))
+    return [justify(cell, width) for cell in cells]
+
+
+def _label(value: object) -> str:
+    return beginning(printable(show_key(value)))
