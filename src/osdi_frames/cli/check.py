@@ -38,9 +38,9 @@ def command(source: tuple[str, ...], *, as_json: bool, **settings: Any) -> None:
     else:
         click.echo(str(inspection))
         for row in found.to_dict("records"):
-            line = None if pd.isna(row["source_line"]) else row["source_line"]
+            file, line = (None if pd.isna(row[key]) else row[key] for key in ("source_file", "source_line"))
             what = f"{row['severity']:<7}  {row['count']:>6} ×  {row['problem']}: {row['detail']}"
-            click.echo(printable(f"{what}  ({Place(row['source_file'], line)})"))
+            click.echo(printable(f"{what}  ({Place(file, line)})"))
         click.echo(
             f"{counted(errors, 'error')}, {counted(warnings, 'warning')}, "
             f"{counted(left - others, 'key')} that no table reads, {counted(others, 'element')} of other types "
