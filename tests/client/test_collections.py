@@ -262,7 +262,7 @@ def test_the_command_pulls_with_more_collections(demo, tmp_path):
     result = CliRunner().invoke(command, words, env={"OSDI_API_KEY": demo.running.group_key})
     assert result.exit_code == 0, result.output
     assert "petitions/{id}/signatures: 20 lists" in result.output
-    assert len(records(tmp_path, "osdi:signatures")) == 390
+    assert len(records(tmp_path, "osdi:signatures")) == 391
     assert CliRunner().invoke(command, [*words, "--with", "lists"]).exit_code == 2
 
 
