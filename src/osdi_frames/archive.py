@@ -23,8 +23,9 @@ from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tables
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
-from osdi_frames.sources.source import Source
+from osdi_frames.sources.source import FilePartition, Source
 from osdi_frames.tables import TABLES, known_prefixes, main_table
+from osdi_frames.tables.schema import ElementType
 
 if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no Parquet and no cluster
     import dask.dataframe as dd
@@ -361,11 +362,16 @@ class Archive(Reader):
             return replace(opened, note=_ONCE)
         if found.are_large:
             return replace(opened, types=self._first_types(), note=_MANY)
-        columns = {name: some for name, some in COLUMNS.items() if filtering.leads_to(TABLES[name].element)}
+        columns = {name: some for name, some in COLUMNS.items() if self._has(TABLES[name].element)}
         inspector, resolution = Inspector(None), self.resolution(columns, inspects=True)
         frames = self.frames(resolution, inspector)
         inspection = inspector.inspection(resolution.kept)
         return replace(opened, types=types_of(inspection, frames), inspection=inspection)
+
+    def _has(self, element: ElementType) -> bool:
+        """Return whether filters lead to a type, by rows that this archive has."""
+        filtering, is_part = Filtering(self.filters), isinstance(self.source, FilePartition)
+        return filtering.leads_to(element) and not (is_part and filtering.follows(element))
 
     def _first_types(self) -> pd.DataFrame:
         """Return the tables of the first documents."""

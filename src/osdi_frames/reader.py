@@ -116,17 +116,19 @@ class Reader:
 
         The files are listed at once, before the first row is asked for.
         """
-        plan = resolution.plan
+        plan, is_whole = resolution.plan, not isinstance(self.source, FilePartition)
+        if not is_whole:
+            resolution.refuse_followers()
         groups = self._groups(plan, observer)
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
-                for name, some in Resolver(resolution, connection).rows(groups):
+                for name, some in Resolver(resolution, connection).rows(groups, is_whole=is_whole):
                     yield name, some.drop_columns([ELEMENT])
                 connection.release()
             if self.store is not None and observer.lacks(plan):  # stored documents are not seen
                 observer.first = self.first_documents()
-            observer.end(plan, whole=not isinstance(self.source, FilePartition))
+            observer.end(plan, whole=is_whole)
 
         return rows()
 
@@ -176,7 +178,8 @@ class Reader:
         A part is an archive. It holds names and offsets, no documents, and can be pickled; the process that reads it
         has to reach the files under the same names. The rows of all parts, one after the other, are those of the
         archive, in the same order, with the same file and line; only that elements are deduplicated within each.
-        `Archive.dask` deduplicates over all of them.
+        `Archive.dask` deduplicates over all of them. A part has no tables whose rows filters keep by other rows, which
+        can be in another part, as the attendances of a campaign are kept by its events: they are an InvalidArgument.
 
         Large files are cut between documents, which takes one pass over them. Compressed files, zips, tars, and what
         comes by ``https://`` are read whole.

@@ -114,7 +114,7 @@ class Filtering:
         """
         only_known("where", filters, FILTERS)
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
-        self.asked = {name: _texts(name, value) for name, value in given.items() if value not in (None, ())}
+        self.asked = {name: _texts(name, value) for name, value in given.items() if not _keeps_all(value)}
         """The values that were asked for; of a time its text."""
         moments = [_moment(name, *self.asked[name]) for name in _BOUNDS if name in self.asked]
         if len(moments) == 2 and moments[0] >= moments[1]:
@@ -126,7 +126,7 @@ class Filtering:
     @property
     def name(self) -> str:
         """What the filters are called together."""
-        return f"the filter by {' and '.join(self.columns_asked)}"
+        return f"the filter by {' and '.join(self.columns_asked or self.asked)}"
 
     def leads_to(self, element: ElementType) -> bool:
         """Return whether every filter leads to a type; a period does to all."""
@@ -145,13 +145,14 @@ class Filtering:
 
     def waits(self, element: ElementType) -> bool:
         """Return whether elements of a type are kept by who acted, which is known at the end."""
-        return element != ACTIONS.element and any(
-            FILTERS[name].get(element) == _PERSON.own_id for name in self.asked
-        )
+        return element != ACTIONS.element and self._is_by_person(element)
+
+    def _is_by_person(self, element: ElementType) -> bool:
+        return any(FILTERS[name].get(element) == _PERSON.own_id for name in self.asked)
 
     def follows(self, element: ElementType) -> bool:
         """Return whether elements of a type are kept by what else is kept."""
-        return self.waits(element) or bool(self.by_reference(element))
+        return self._is_by_person(element) or bool(self.by_reference(element))
 
     def by_reference(self, element: ElementType) -> dict[str, None]:
         """Return the columns of a type's main table that refer to what is kept of others."""
@@ -302,6 +303,11 @@ class Occurring:
 def _enumerated(names: list[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def _keeps_all(value: Any) -> bool:
+    """Return whether nothing is asked for; a command line without an option has an empty tuple."""
+    return value is None or (isinstance(value, tuple) and not value)
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:

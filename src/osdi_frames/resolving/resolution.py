@@ -160,6 +160,15 @@ class Resolution:
         columns = {column for element in self.identities for column in self.filtering.by_reference(element)}
         return {element for element in self.identities if element.own_id in columns}
 
+    def refuse_followers(self) -> None:
+        """Raise InvalidArgument for a requested table whose rows filters keep by others."""
+        for name in self.schemas:
+            if self.filtering.follows(declared(name).element):
+                raise InvalidArgument(
+                    f"{self.filtering.name} keeps {name} by rows that other partitions can have: "
+                    "archive.dask reads all of them together"
+                )
+
     def streams(self, element: ElementType) -> bool:
         """Return whether rows of a type need no others."""
         is_single = element in self.identities and not self.identities[element]
@@ -281,7 +290,7 @@ class Resolution:
                 yield main, whole
         for element, identities in self.identities.items():
             main = main_table(element)
-            yield main, Rules(identities=identities).ordering if identities else ()
+            yield main, () if self.streams(element) else Rules(identities=identities).ordering
             children = [table for table in self.asked if table.element == element and table.rows]
             yield main, (column.name for table in children for column in table.keys)
             if self.proves(element):

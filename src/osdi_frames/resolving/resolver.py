@@ -282,10 +282,10 @@ class Resolver:
         self.linked = Linked()
         """The ids by which filters keep what refers to them."""
 
-    def rows(self, groups: Iterable[GroupResult]) -> Rows:
+    def rows(self, groups: Iterable[GroupResult], *, is_whole: bool = True) -> Rows:
         """Yield the rows of the requested tables.
 
-        Those of deduplicated elements come at the end.
+        Those of deduplicated elements come at the end. What a part of an archive lacks can be in another one.
 
         Raises
         ------
@@ -296,7 +296,8 @@ class Resolver:
             yield from self.collect(group)
         mergers = self.collected.mergers(self.resolution, self.engine)
         self.collected.add_late_persons(self.resolution, self.engine, mergers)
-        self.collected.occurring.refuse_unknown(self.resolution.filtering)
+        if is_whole:
+            self.collected.occurring.refuse_unknown(self.resolution.filtering)
         self.linked = self.collected.linked
         decisions = self.settled(Decisions.of(self.collected.versions, mergers, self.resolution, self.engine))
         rows = self.resolved(decisions)
@@ -359,19 +360,19 @@ class Resolver:
         if not resolution.keeps(element):
             return
         resolution.kept[element.name] = len(merger.kept)
-        passing = [_NONE]
+        asked, passing = [table for table in resolution.asked if table.element == element], [_NONE]
+        passes = shows and any(table.name in resolution.schemas for table in asked)
         for every in self._things(element, decisions):
             if parts and main in resolution.made_of:
                 yield actions.part(main, resolution.made_of[main], every, self._belonging(element, every))
             if (columns := resolution.request.whole.get(main.name)) and shows:
                 yield f"{WHOLE}{main.name}", every.select([*columns, ELEMENT])
-            if shows:
+            if passes:
                 rows = self._passing(element, every)
                 passing.append(rows[ELEMENT].to_numpy())
                 if main.name in resolution.schemas:
                     yield main.name, self._shown(main, rows)
-        children = (table for table in resolution.asked if table.element == element and table.rows)
-        for table in children if shows else ():
+        for table in (table for table in asked if passes and table.rows):
             sources, owners = merger.owners(table.block, np.concatenate(passing))
             for rows in self._rows_of(table):
                 yield table.name, self._entries(table, rows, merger, sources, owners)
