@@ -16,19 +16,23 @@ from osdi_frames.tables import TABLES
 
 SERVICE = "https://service.example/api/v2"
 EVERY = [*TABLES]
+
+
+def with_children(*names):
+    """Return main tables with those of their entries."""
+    return [name for name in EVERY if any(TABLES[name].element == TABLES[main].element for main in names)]
+
+
+OF_PEOPLE = ["taggings", "uploads"]
+ACTED = ["people", *OF_PEOPLE, "actions"]
 #: The tables that each filter leads to; a period leads to all.
-CHILDREN = {
-    "events": ["event_reminders", "event_identifiers", "event_people"],
-    "signatures": [name for name in EVERY if name.startswith("signature_")],
-}
-ACTED = ["people", "taggings", "actions"]
 LED_TO = {
-    "campaign": ["event_campaigns", "events", *CHILDREN["events"], "attendances", *ACTED],
-    "status": ["events", *CHILDREN["events"], "attendances", *ACTED],
-    "petition": ["petitions", "signatures", *CHILDREN["signatures"], *ACTED],
+    "campaign": with_children("event_campaigns", "events", "attendances", *ACTED),
+    "status": with_children("events", "attendances", *ACTED),
+    "petition": with_children("petitions", "signatures", *ACTED),
 }
 ACTS = ["attendances", "signatures", "submissions", "donations", "outreaches", "responses"]
-DATES = {"events": "start_date", **dict.fromkeys([*ACTS, "taggings"], "created_date"), "actions": "date"}
+DATES = {"events": "start_date", **dict.fromkeys([*ACTS, *OF_PEOPLE], "created_date"), "actions": "date"}
 OF_EVENTS = ["hosted", "rsvped", "attended"]
 
 
@@ -58,7 +62,8 @@ def joined(tables, filters):
         kept[name] = in_period(kept[name], DATES[name], filters)
     kept["people"] = among(kept["people"], "person_id", kept["actions"]["person_id"].dropna())
     if filters.keys() - {"since", "until"}:
-        kept["taggings"] = among(kept["taggings"], "person_id", kept["people"]["person_id"])
+        for name in OF_PEOPLE:
+            kept[name] = among(kept[name], "person_id", kept["people"]["person_id"])
     for name in kept:
         main = next((of for of in kept if TABLES[of].element == TABLES[name].element), name)
         if main != name:
@@ -160,6 +165,10 @@ def archives(draw):
         found.append(act("signature", number, created, links, add_tags=[f"t{number}"], person=person_of))
     for number, (person, created) in several(0, 2, PEOPLE, DAYS):
         found.append(act("submission", number, created, {"form": "f", "person": person}))
+    for number, (person, created) in several(0, 3, PEOPLE, DAYS):
+        upload = {"created_date": day(created), "_links": linked(person=person), "add_tags": [f"u{number}"]}
+        upload["identifiers"] = [f"platform:upload{number}"]
+        found.append([{"action_network:upload": upload, "idempotency_key": f"u{number}"}])
     taggings = [
         resource("tagging", number, created_date=day(created), _links=linked(tag="t", person=person))
         for number, (person, created) in several(0, 3, PEOPLE, DAYS)

@@ -221,7 +221,8 @@ class Filtering:
         """
         lacking = [pc.invert(_all(rows))]
         for name in self.columns_asked:
-            if (column := FILTERS[name].get(element)) in references(element):
+            column = FILTERS[name].get(element)
+            if column in references(element) and column != _PERSON.own_id:
                 lacking.append(pc.is_null(rows[column]))
             if column in self.by_reference(element):
                 lacking.append(pc.invert(pc.is_in(rows[column], _joined(known[column]))))
