@@ -411,9 +411,10 @@ class Archive(Reader):
         -------
         Mapping
             The frame of each report, by its name. Its attribute `caveat` says what else is to be known of its
-            counts. What does not lead to what `where` asks for, as signatures to no campaign, is not reported. `summary`
-            has the headline figures: `rsvps` are the service's totals of the events that count, or the attendances
-            where no event does; `notes` compare the two.
+            counts. What filters do not lead to is not reported (see `where`). `summary` has the headline figures:
+            `rsvps` are the service's totals of the events that count, or the attendances where no event does;
+            `notes` compare the two, and count the acts that filters leave out because it is not known whether they
+            belong.
 
         Raises
         ------
