@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pandas as pd
@@ -199,3 +200,48 @@ def test_people_pages_without_ids_are_known_by_their_addresses():
     people = of.open(pages).people()
     assert people["person_id"].notna().to_list() == [True, False]
     assert people["given_name"].to_list() == ["Ann", "Nobody"]
+
+
+def test_reports_and_contents_say_how_many_people_are_known_by_an_address_alone():
+    archive = of.open([by_address("1", "ann@example.org"), by_address("2", "bob@example.org"), signed("3")])
+    said = "2 people without an id, known by the e-mail address alone"
+    report = archive.report()
+    assert said in report.notes
+    assert report.summary["people"] == 3
+    assert said in archive.contents.notes
+    assert "people without an id, known by the e-mail address alone" in archive.report(min_count=5).notes
+
+
+def test_an_id_made_of_an_address_is_as_private_as_the_address():
+    people = of.open([by_address("1", "ann@example.org")]).people()
+    (made,) = people["person_id"]
+    pseudonyms = of.pseudonymize(people, b"not a secret, and 32 bytes long.", table="people")
+    assert (
+        not pseudonyms.astype(str).apply(lambda column: column.str.contains(made, regex=False)).any(axis=None)
+    )
+    assert "person_id" not in of.pseudonymize(people, drop="identifying", table="people")
+
+
+def test_a_store_and_partitions_give_the_same_persons(tmp_path):
+    documents = [
+        by_address("1", "ann@example.org", phone_numbers=[{"number": "1217"}]),
+        page(
+            "people", {"identifiers": ["platform:ann"], "email_addresses": [{"address": "ANN@example.org"}]}
+        ),
+        signed("2", person="before", email_addresses=[{"address": "bob@example.org"}]),
+        signed("2", person="after", at="2026-07-01T00:00:00Z"),
+        by_address("3", "bob@example.org"),
+        by_address("4", "cat@example.org"),
+    ]
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    for number, document in enumerate(documents):
+        found = document if "page" in document else [document]
+        (folder / f"{number}.json").write_text(json.dumps(found), "utf-8")
+    archive = of.open(folder)
+    ids = who(archive)
+    assert ids[:3] == ["ann", "after", "after"]
+    for _ in range(2):
+        kept = of.open(folder, store=tmp_path / "store")
+        assert who(kept) == ids
+        pd.testing.assert_frame_equal(kept.people(), archive.people())

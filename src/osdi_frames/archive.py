@@ -366,7 +366,10 @@ class Archive(Reader):
         inspector, resolution = Inspector(None), self.resolution(columns, inspects=True)
         frames = self.frames(resolution, inspector)
         inspection = inspector.inspection(resolution.kept)
-        return replace(opened, types=types_of(inspection, frames), inspection=inspection)
+        by_address = resolution.known_by_address
+        return replace(
+            opened, types=types_of(inspection, frames), inspection=inspection, known_by_address=by_address
+        )
 
     def _has(self, element: ElementType) -> bool:
         """Return whether filters lead to a type, by rows that this archive has."""
@@ -452,7 +455,13 @@ class Archive(Reader):
         tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
         inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
         made = make_reports(
-            wanted, tables, inspection=inspection, paths=self.paths, last=last, unplaced=resolution.unplaced
+            wanted,
+            tables,
+            inspection=inspection,
+            paths=self.paths,
+            last=last,
+            unplaced=resolution.unplaced,
+            known_by_address=resolution.known_by_address,
         )
         return ShownReport.of(made)
 

@@ -17,6 +17,7 @@ from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.sources.payload_tables import listed_files
 from osdi_frames.sources.source import FilePartition, Part
 from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables.people import by_address_alone
 from osdi_frames.tables.resource import GONE_SINCE
 
 #: Of each main table the column that says when, and those that say what reports leave out: some have no other reason
@@ -101,6 +102,8 @@ class Contents:
     """What a pass found; None where none was made."""
     note: str = ""
     """Why no pass was made."""
+    known_by_address: int = 0
+    """How many people have no id."""
 
     @property
     def notes(self) -> list[str]:
@@ -111,6 +114,7 @@ class Contents:
         lines += [printable(line) for line in _of_pulls(self.pulls)]
         if self.inspection is None:
             return [*lines, self.note]
+        lines += [by_address_alone(self.known_by_address)] if self.known_by_address else []
         return [*lines, *_of_problems(self.inspection.problems)]
 
     def _of_files(self) -> str:

@@ -34,6 +34,7 @@ from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.actions import ACTS
 from osdi_frames.tables.events import EVENT
+from osdi_frames.tables.people import by_address_alone
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
 _HEADLINE: Final = {
@@ -289,12 +290,13 @@ def make_reports(
     inspection: Inspection | None,
     paths: Sequence[str],
     unplaced: Mapping[str, int],
+    known_by_address: int,
     last: Published | None = None,
 ) -> ReportResult:
     """Make the reports of collected tables.
 
     Warn where there is nothing to report, or not everything. `unplaced` counts the acts that filters cannot place,
-    `last` is what the report before showed.
+    `known_by_address` the people without an id; `last` is what the report before showed.
     """
     filtering, states = Filtering(wanted.filters), tables.pop(SNAPSHOTS, pd.DataFrame())
     titles = {name: tables.pop(f"{WHOLE}{name}") for name in wanted.titles}
@@ -315,6 +317,8 @@ def make_reports(
     tables |= {name: frame for name, (frame, _) in marked.items()}
     if wanted.min_count is None:
         notes += [said for frame, said in marked.values() if said and frame[IS_NEW].notna().any()]
+    if known_by_address:  # the number of them is as small as others that are hidden
+        notes.append(by_address_alone(None if wanted.min_count else known_by_address))
     snapshots = pd.DataFrame()
     if len(states):
         snapshots, partial = _snapshots(states, counting["events"], pulls)

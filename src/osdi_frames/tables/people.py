@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Final
 
+from osdi_frames.errors import counted
 from osdi_frames.tables.resource import (
     GONE_SINCE,
     LANGUAGE,
@@ -104,6 +105,16 @@ def id_of_address(address: str) -> str:
     """
     known = (ADDRESS_SALT + address.strip().casefold()).encode()
     return f"{ID_OF_ADDRESS}{hashlib.sha256(known).hexdigest()[:32]}"
+
+
+def by_address_alone(count: int | None) -> str:
+    """Say how many people have no id; None is a number that is not shown.
+
+    >>> by_address_alone(1)
+    '1 person without an id, known by the e-mail address alone'
+    """
+    who = "people" if count is None else counted(count, "person", "people")
+    return f"{who} without an id, known by the e-mail address alone"
 
 
 #: When a person is known: the own dates of all versions, and when acts were done.
