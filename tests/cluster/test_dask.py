@@ -113,6 +113,36 @@ def test_each_way_to_dedupe_is_that_of_pandas(dedupe, mixed, here):
         agreed(mixed, table, 7, dedupe=dedupe)
 
 
+def test_persons_and_their_blocks_are_the_same_over_all_partitions(tmp_path, here):
+    """An id that an address joins, people that were merged, and a block that is a part of an older one."""
+    full = {"address_lines": ["1 Main St"], "region": "IL", "postal_code": "62701"}
+    persons: list[tuple[str | None, dict[str, Any]]] = [
+        ("ann", {"email_addresses": [{"address": "ANN@example.org"}], "postal_addresses": [full]}),
+        (None, {"email_addresses": [{"address": "ann@example.org"}], "phone_numbers": [{"number": "1"}]}),
+        ("before", {"email_addresses": [{"address": "bob@example.org"}], "postal_addresses": [full]}),
+        ("after", {"postal_addresses": [{"postal_code": "62701"}]}),
+        (None, {"email_addresses": [{"address": "bob@example.org"}]}),
+        (None, {"email_addresses": [{"address": "cat@example.org"}]}),
+        ("ann", {"email_addresses": [], "postal_addresses": [{"postal_code": "62701 "}]}),
+    ]
+    for number, (person_id, person) in enumerate(persons):
+        links = {"osdi:person": {"href": f"https://a.example/people/{person_id}"}} if person_id else {}
+        at = f"2026-05-0{number + 1}T00:00:00Z"
+        act = {"identifiers": [f"platform:{number}"], "created_date": at, "modified_date": at}
+        if person_id in ("before", "after"):
+            act["identifiers"] = ["platform:merged"]
+        (tmp_path / f"{number}.json").write_bytes(
+            lines([[{"osdi:signature": act | {"person": person, "_links": links}}]])
+        )
+    signatures = of.open(tmp_path).signatures()
+    assert signatures["person_id"].to_list()[:3] == ["ann", "ann", "after"]
+    assert signatures["location_address"].notna().to_list() == [True, True, True, True, False, False]
+    for count in (1, 3, 7):
+        for table in ("signatures", "people", "signature_addresses", "actions"):
+            agreed(tmp_path, table, count)
+        agreed(tmp_path, "signatures", count, columns=["person_id", "location_region"])
+
+
 def test_filters_follow_relations_over_all_partitions(mixed, here):
     archive = of.open(mixed)
     campaign = {
