@@ -37,6 +37,29 @@ _NO_COMMAND = (
 _LOCK, _NEW, _REPLACED = "lock", "new", "replaced"  # what a draft holds
 
 
+#: What says that a disk or a quota is full, or a file as large as the system lets it be.
+FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let the error of a full disk, or of a limit of the size of files, name the file that is written.
+
+    The system names no file where a write fails, as opening one does.
+
+    >>> with naming("out/signatures.csv"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    OSError: [Errno 28] No space left on device: 'out/signatures.csv'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
+
+
 def make_folder(path: Path) -> None:
     """Create a private folder and its parents durably.
 
@@ -70,7 +93,7 @@ def replacing(path: Path, *, partial: str = PARTIAL) -> Iterator[BinaryIO]:
     hidden = path.with_name(f".{path.name}{partial}")
     hidden.unlink(missing_ok=True)  # left by a process that was killed
     try:
-        with create_file(hidden) as file:
+        with naming(path), create_file(hidden) as file:
             yield file
             file.flush()
             flush(file.fileno())
@@ -149,7 +172,8 @@ def draft(target: Path, discard: Callable[[Path], None] | None = None) -> Iterat
             descriptor = try_lock(folder / _LOCK)
     try:
         make_folder(folder / _NEW)
-        yield folder / _NEW
+        with _named_as_published(folder / _NEW, target):
+            yield folder / _NEW
     finally:
         try:
             _clear(folder, descriptor, target, discard)
@@ -157,6 +181,21 @@ def draft(target: Path, discard: Callable[[Path], None] | None = None) -> Iterat
             with contextlib.suppress(OSError):  # in one that is not empty
                 for made in above:
                     made.rmdir()
+
+
+@contextlib.contextmanager
+def _named_as_published(new: Path, target: Path) -> Iterator[None]:
+    """Let the error of a full disk name what a file of a draft was to become."""
+    try:
+        with naming(target):
+            yield
+    except OSError as error:
+        path = Path(error.filename) if error.errno in FULL and isinstance(error.filename, str) else Path()
+        if new not in path.parents:
+            raise
+        inside = path.relative_to(new)
+        published = target if inside == Path(target.name) else target / inside
+        raise OSError(error.errno, error.strerror, str(published)) from error
 
 
 def clear_drafts(target: Path, discard: Callable[[Path], None] | None = None) -> None:

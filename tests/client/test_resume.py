@@ -165,14 +165,14 @@ with closing(Batches(folder)) as batches:
     try:
         batches.keep(b'{"page": "%s"}\\n' % os.urandom(400).hex().encode())
     except OSError as error:
-        print(error.strerror)
+        print(error.strerror, Path(error.filename).name)
     batches.keep(b'{"page": 2}\\n')
 print([page for name in batches.names() for page in read_pages(folder, name)])
 """
     ran = subprocess.run(
         [sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True
     )
-    assert ran.stdout.splitlines() == ["File too large", "[{'page': 1}, {'page': 2}]"]
+    assert ran.stdout.splitlines() == ["File too large pages-0001.ndjson.gz", "[{'page': 1}, {'page': 2}]"]
 
 
 def test_batches_are_files_of_a_hundred_pages(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import resource
 import subprocess
 from collections.abc import Iterator
@@ -74,7 +75,8 @@ def test_a_disk_that_fills_up_gives_503_and_200_again_once_there_is_room(tmp_pat
 
 
 def test_a_file_size_limit_gives_503_and_nothing_acknowledged_is_lost(tmp_path):
-    with Receiver(tmp_path / "archive") as receiver:
+    log = tmp_path / "log"
+    with Receiver(tmp_path / "archive", log=log) as receiver:
         resource.prlimit(receiver.process.pid, resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
         answers = asyncio.run(_deliver(receiver.port, range(60)))
         assert set(answers.values()) == {200, 503}
@@ -84,6 +86,7 @@ def test_a_file_size_limit_gives_503_and_nothing_acknowledged_is_lost(tmp_path):
         receiver.stop()
     assert stored(tmp_path / "archive").keys() == _acknowledged(answers) | {body}
     assert verify(tmp_path / "archive").damages == []
+    assert re.search(r"File too large: '.*archive/main/[-0-9]+/[0-9]+\.ndjson'", log.read_text())
 
 
 def test_a_start_on_a_full_disk_with_a_torn_end_loses_nothing(tmp_path):

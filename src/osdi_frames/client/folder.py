@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from osdi_frames.durable import create_file, publish_file
+from osdi_frames.durable import create_file, naming, publish_file
 from osdi_frames.errors import ArchiveLocked
 from osdi_frames.quoting import located
 
@@ -78,7 +78,7 @@ class Batches:
             part = self._part = self._part or self._next_part()
             size = part.stat().st_size
             try:
-                with part.open("ab") as file:
+                with naming(_published(part)), part.open("ab") as file:
                     file.write(member)
             except OSError:
                 os.truncate(part, size)  # the disk is full: no torn page before the next one

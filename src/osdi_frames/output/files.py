@@ -229,6 +229,12 @@ def _write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], form: FileFo
 @contextlib.contextmanager
 def _file(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
     """Open a file; yield a function that writes rows."""
+    with durable.naming(path), _opened(schema, path, form) as write:
+        yield write
+
+
+@contextlib.contextmanager
+def _opened(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
     if form.format == "parquet":
         from pyarrow.parquet import ParquetWriter  # takes its time, and reports that are printed need none
 
@@ -266,16 +272,17 @@ def _folder(
         options = dataset.ParquetFileFormat().make_write_options(compression="zstd")
         if form.format == "csv":
             rows, options = _as_text(rows, escape_formulas=form.escape_formulas), None
-        dataset.write_dataset(
-            rows,
-            path,
-            format=form.format,
-            file_options=options,
-            partitioning=dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
-            basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{form.format}",
-            existing_data_behavior="overwrite_or_ignore",
-            max_partitions=_FOLDERS,
-        )
+        with durable.naming(path):
+            dataset.write_dataset(
+                rows,
+                path,
+                format=form.format,
+                file_options=options,
+                partitioning=dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
+                basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{form.format}",
+                existing_data_behavior="overwrite_or_ignore",
+                max_partitions=_FOLDERS,
+            )
 
     def write(rows: pa.Table) -> None:
         waiting.append(partition.add_to(rows))
@@ -332,7 +339,10 @@ def _sheet(schema: pa.Schema, path: Path) -> Iterator[Write]:
         "tmpdir": str(path.parent),
         "default_date_format": "yyyy-mm-dd hh:mm:ss",
     }
-    with xlsxwriter.Workbook(str(path), options) as book:
+    with (
+        _system_errors(xlsxwriter.exceptions.FileCreateError),
+        xlsxwriter.Workbook(str(path), options) as book,
+    ):
         sheet, numbers = book.add_worksheet(), iter(range(_SHEET_ROWS))
         sheet.freeze_panes(1, 0)
 
@@ -356,6 +366,17 @@ def _sheet(schema: pa.Schema, path: Path) -> Iterator[Write]:
             f"{field.name} (UTC)" if getattr(field.type, "tz", None) else field.name for field in schema
         )
         yield write
+
+
+@contextlib.contextmanager
+def _system_errors(of_library: type[Exception]) -> Iterator[None]:
+    """Raise the error of the system that a library has made an error of its own of."""
+    try:
+        yield
+    except of_library as error:
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from None
+        raise
 
 
 def _write_cell(sheet: Any, row: int, column: int, value: Any) -> None:

@@ -81,7 +81,7 @@ def _published(destination: str, kind: FolderKind, source: Source, overwrite: bo
     _refuse_others(destination, target, kind, overwrite)
     with durable.draft(target, partial(_discard, destination, target)) as folder:
         yield folder
-        with durable.create_file(folder / MANIFEST) as file:
+        with durable.naming(folder / MANIFEST), durable.create_file(folder / MANIFEST) as file:
             file.write(_manifest(kind, {name: _described(folder / name) for name in _files(folder)}))
         _refuse_others(destination, target, kind, overwrite)  # what came in the meantime
         durable.publish_folder(folder, target)

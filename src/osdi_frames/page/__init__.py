@@ -23,6 +23,7 @@ import pandas as pd
 import pyarrow as pa
 from markupsafe import Markup
 
+from osdi_frames.durable import naming
 from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import document, sections, tables
 from osdi_frames.parsing.check import Inspection
@@ -39,9 +40,11 @@ _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
 def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now: datetime | None) -> None:
     """Write the page, and the files of each report."""
     html = render(result, now=now or datetime.now(UTC))
-    (folder / "report.html").write_text(html, encoding="utf-8")
+    with naming(folder / "report.html"):
+        (folder / "report.html").write_text(html, encoding="utf-8")
     if result.published:
-        (folder / FILE).write_bytes(result.published.dumped())
+        with naming(folder / FILE):
+            (folder / FILE).write_bytes(result.published.dumped())
     frames = {declared.name: (declared, _with_periods(frame)) for declared, frame in result.reports}
     for form in forms:
         found = ((name, _rows(declared, frame, form)) for name, (declared, frame) in frames.items())

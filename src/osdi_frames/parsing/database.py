@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.durable import FULL, naming
 from osdi_frames.parsing.columns import one
 from osdi_frames.parsing.plan import Shape, element_steps
 from osdi_frames.tables.document_forms import BODY, TIMESTAMPS, Form, Keys
@@ -66,9 +67,9 @@ def _malloc() -> Iterator[None]:
 
 @contextmanager
 def _stopping() -> Iterator[None]:
-    """Let Ctrl-C be what it is in Python.
+    """Let Ctrl-C, and the error of a full disk, be what they are in Python.
 
-    DuckDB makes errors of it, as of a document that is refused.
+    DuckDB makes errors of its own of them, as of a document that is refused.
     """
     try:
         yield
@@ -76,6 +77,9 @@ def _stopping() -> Iterator[None]:
         said = str(error)
         if "Query interrupted" in said or said.rstrip(": \n").endswith("KeyboardInterrupt"):
             raise KeyboardInterrupt from error
+        full = next((number for number in FULL if os.strerror(number) in said), None)
+        if full and not isinstance(error, OSError):
+            raise OSError(full, os.strerror(full), "temporary files of DuckDB") from error
         raise
 
 
@@ -191,7 +195,7 @@ class Lines:
     def write(self, documents: pa.ChunkedArray) -> None:
         """Write a line for each document."""
         # Its memory is used again, so it is not emptied before.
-        with open(self.address, "r+b") as file:  # noqa: PTH123 (an address is text)
+        with naming(self.address), open(self.address, "r+b") as file:  # noqa: PTH123 (an address is text)
             self.size = sum(file.write(_lines(chunk)) for chunk in documents.chunks)
             file.truncate()
 

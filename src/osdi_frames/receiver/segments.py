@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from osdi_frames.durable import PARTIAL, flush, make_folder, replacing, sync, write_file
+from osdi_frames.durable import PARTIAL, flush, make_folder, naming, replacing, sync, write_file
 from osdi_frames.receiver import envelope
 from osdi_frames.sources.files import SEALED, SEGMENT
 from osdi_frames.sources.streams import zstd
@@ -253,9 +253,10 @@ class _OpenSegment:
 
     def append(self, data: bytes) -> None:
         rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
-        flush(self._descriptor)
+        with naming(self.path):
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            flush(self._descriptor)
         self.check(self.length + len(data))
         self.length += len(data)
 

@@ -16,7 +16,7 @@ import re
 import time
 from pathlib import Path
 
-from osdi_frames.durable import flush, make_folder, sync
+from osdi_frames.durable import flush, make_folder, naming, sync
 from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
 from osdi_frames.locking import is_locked, try_lock
 from osdi_frames.quoting import located, paths_cut, quoted
@@ -71,7 +71,7 @@ class Worker:
         self.quarantine.check()
         path = self.folder / ".probe"
         try:
-            with path.open("ab") as file:
+            with naming(path), path.open("ab") as file:
                 file.write(bytes(4096))
                 file.flush()
                 flush(file.fileno())

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from osdi_frames.durable import naming
 from osdi_frames.parsing.plan import ELEMENT
 
 _IN_MEMORY = 32 << 20  # bytes that wait in memory
@@ -47,7 +48,7 @@ class SpilledTables:
 
     def add(self, rows: pa.Table) -> None:
         """Keep some rows."""
-        with self.lock:
+        with self.lock, naming(tempfile.gettempdir()):
             self.file.seek(self.ends[-1])
             with pa.ipc.new_stream(self.file, rows.schema) as stream:
                 stream.write_table(rows)

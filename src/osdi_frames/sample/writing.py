@@ -12,7 +12,7 @@ from itertools import groupby
 from math import isqrt
 from operator import itemgetter
 
-from osdi_frames.durable import make_folder
+from osdi_frames.durable import make_folder, naming
 from osdi_frames.progress import bar
 from osdi_frames.sample import acts, pulls
 from osdi_frames.sample.deliveries import deliveries
@@ -75,7 +75,8 @@ def write(
     with output_folder(destination, kind="sample", source=(), overwrite=overwrite) as folder:
         for name, named in groupby(documents(world, signatures, progress), key=itemgetter(0)):
             make_folder((folder / name).parent)
-            with (folder / name).open("w", encoding="utf-8", newline="\n") as file:
+            path = folder / name
+            with naming(path), path.open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{_COMPACT(document)}\n" for _, document in named)
 
 

@@ -16,6 +16,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import IO, Any, BinaryIO, Self, TypeAlias, cast
 
+from osdi_frames.durable import naming
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
 from osdi_frames.sources.files import (
     BROKEN,
@@ -140,7 +141,8 @@ def _opened_zip(reader: Reader) -> Iterator[zipfile.ZipFile]:
     """
     with tempfile.SpooledTemporaryFile(max_size=_ZIP_IN_MEMORY) as spooled:
         if not reader.seekable():
-            shutil.copyfileobj(reader, spooled)
+            with naming(tempfile.gettempdir()):
+                shutil.copyfileobj(reader, spooled)
         with zipfile.ZipFile(cast("BinaryIO", reader if reader.seekable() else spooled)) as archive:
             yield archive
 
