@@ -12,7 +12,7 @@ import binascii
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl
@@ -24,7 +24,7 @@ from osdi_frames.sources.log_lines import Logged, logged
 from osdi_frames.sources.wrapper_times import WrapperTime, time_in, time_of
 from osdi_frames.tables import element_types, types_by_key
 from osdi_frames.tables.document_forms import COUNTS, form_of, is_wrapper
-from osdi_frames.tables.schema import PREFIXES, ElementType
+from osdi_frames.tables.schema import PREFIXES, ElementType, spelled
 
 #: Levels of objects, lists and texts in which a document is looked for.
 DEPTH = 12
@@ -65,7 +65,7 @@ def unwrapped(value: Any, prefixes: Sequence[str] = PREFIXES, key: str = "") -> 
     ('payload', 'text', '2026-03-11T16:05:38Z')
     """
     for lenient in (False, True):
-        parts = [*_Search(prefixes, lenient).inside(value, key, "json", None, 0)]
+        parts = [*_Search(prefixes, lenient).inside(value, _At(key))]
         if any(isinstance(part, Unwrapped) for part in parts) or lenient:
             yield from parts
             return
@@ -77,10 +77,33 @@ def holds_document(text: str, prefixes: Sequence[str] = PREFIXES) -> bool:
     >>> holds_document('{"data": {"title": "March", "total_accepted": 3}}'), holds_document('{"x": "1"}')
     (True, False)
     """
-    return any(isinstance(part, Unwrapped) for part in _Search(prefixes).inside(text, "", "json", None, 0))
+    return any(isinstance(part, Unwrapped) for part in _Search(prefixes).inside(text, _At()))
 
 
 _Parts: TypeAlias = "Iterator[Unwrapped | Finding]"
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """Where a search is: a key, what is around it, and how deep that is."""
+
+    key: str = ""
+    written_as: WrittenAs = "json"
+    time: WrapperTime | None = None
+    depth: int = 0
+
+    def below(self, name: object) -> _At:
+        """Return the place of an object's value."""
+        key = field_name(name)
+        return replace(self, key=f"{self.key}.{key}" if self.key else key, depth=self.depth + 1)
+
+    def entry(self, number: int) -> _At:
+        """Return the place of a list's entry."""
+        return replace(self, key=f"{self.key}[{number}]", depth=self.depth + 1)
+
+    def read_as(self, form: WrittenAs) -> _At:
+        """Return the place of what a text is."""
+        return replace(self, written_as=form, depth=self.depth + 1)
 
 
 @dataclass(slots=True)
@@ -92,78 +115,73 @@ class _Search:
     """Whether a page without elements is a document, too."""
     left: int = field(default=VALUES)
 
-    def value(self, value: Any, key: str, form: WrittenAs, time: WrapperTime | None, depth: int) -> _Parts:
+    def value(self, value: Any, at: _At) -> _Parts:
         """Yield the documents that a value is, or holds."""
         if self._is_document(value):
             self.left = VALUES
-            yield Unwrapped(value, key, form, time.utc if time else None)
+            yield Unwrapped(value, at.key, at.written_as, at.time.utc if at.time else None)
         else:
-            yield from self.inside(value, key, form, time, depth)
+            yield from self.inside(value, at)
 
-    def inside(self, value: Any, key: str, form: WrittenAs, time: WrapperTime | None, depth: int) -> _Parts:
+    def inside(self, value: Any, at: _At) -> _Parts:
         """Yield the documents that a value holds."""
         self.left -= 1
-        if depth == DEPTH or self.left < 0:
+        if at.depth >= DEPTH or self.left < 0:
             return
         if isinstance(value, dict):
-            time = time_of(value, time)
+            at = replace(at, time=time_of(value, at.time))
             for name, inner in value.items():
                 if isinstance(inner, dict | list | str):
-                    yield from self.value(inner, _joined(key, name), form, time, depth + 1)
+                    yield from self.value(inner, at.below(name))
         elif isinstance(value, list):
-            yield from self._entries(value, key, form, time, depth)
+            yield from self._entries(value, at)
         elif isinstance(value, Logged):
-            time = time_in(value.prefix) or time
+            at = replace(at.read_as("log"), key=at.key or "line", time=time_in(value.prefix) or at.time)
             for one in value.values:
-                yield from self.value(one, key or "line", "log", time, depth + 1)
+                yield from self.value(one, at)
         elif isinstance(value, str):
-            yield from self._text(value, key, time, depth)
+            yield from self._text(value, at)
 
-    def _entries(
-        self, entries: list[Any], key: str, form: WrittenAs, time: WrapperTime | None, depth: int
-    ) -> _Parts:
+    def _entries(self, entries: list[Any], at: _At) -> _Parts:
         empty, is_found = list[Finding](), False
         for number, entry in enumerate(entries):
-            parts = [*self.value(entry, f"{key}[{number}]", form, time, depth + 1)]
+            parts = [*self.value(entry, at.entry(number))]
             yield from parts
             if any(isinstance(part, Unwrapped) for part in parts):
                 is_found = True
             elif not parts:
-                empty.append(Finding(ProblemKind.NO_DOCUMENT, f"{key}[{number}]", shown(entry)))
+                empty.append(Finding(ProblemKind.NO_DOCUMENT, at.entry(number).key, shown(entry)))
         yield from empty if is_found else ()
 
-    def _text(self, text: str, key: str, time: WrapperTime | None, depth: int) -> _Parts:
-        """Yield the documents of a text."""
+    def _text(self, text: str, at: _At) -> _Parts:
+        """Yield the documents of a text, however it is written."""
         begins = text[:64].lstrip("\ufeff \t\r\n")[:1]
         if begins in ("{", "["):
-            yield from self._json(text, key, "text", time, depth)
-        elif begins == '"':
-            if (inner := _json_text(text)) is not None:
-                yield from self._text(inner, key, time, depth + 1)
+            form = at.written_as if at.written_as in ("base64", "form") else "text"
+            yield from self._json(text, at.read_as(form))
+        elif begins == '"' and (inner := _json_text(text)) is not None:
+            yield from self.inside(inner, at.read_as(at.written_as))
         elif (plain := _decoded(text)) is not None:
-            yield from self._json(plain, key, "base64", time, depth)
+            yield from self.inside(plain, at.read_as("base64"))
         elif _FORM.match(text):
             pairs = dict(parse_qsl(text if "=" in text.partition("%")[0] else f"={text}"))
             for name, inner in pairs.items():
-                yield from self._json(inner, _joined(key, name), "form", time, depth)
+                yield from self.inside(inner, (at.below(name) if name else at).read_as("form"))
         elif _SIGNS.search(text) and (line := logged(text, 0)):
-            yield from self.inside(line[0], key, "log", time, depth)
+            yield from self.inside(line[0], at)
 
-    def _json(self, text: str, key: str, form: WrittenAs, time: WrapperTime | None, depth: int) -> _Parts:
+    def _json(self, text: str, at: _At) -> _Parts:
         """Yield the documents of JSON text, each with what is odd in it."""
-        if form in ("base64", "form") and text[:64].lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
-            yield from self._text(text, key, time, depth + 1)
-            return
         notes: list[Finding] = []
         for _, part in split(text.encode("utf-8", "surrogatepass")):
             if not isinstance(part, Finding):
-                parts = [*self.value(part, key, form, time, depth + 1)]
+                parts = [*self.value(part, at)]
                 yield from (*notes, *parts) if parts else ()
                 notes = []
             elif part.severity != "error":
                 notes.append(part)
             elif _OBJECTS.match(text):
-                yield Finding(part.problem, key, part.value)
+                yield replace(part, key=at.key)
 
     def _is_document(self, value: Any) -> bool:
         if isinstance(value, list):
@@ -191,19 +209,9 @@ class _Search:
 @cache
 def _keys_of_documents(types: tuple[ElementType, ...], prefixes: tuple[str, ...]) -> frozenset[str]:
     """Return keys one of which every document has."""
-    evidence = {
-        path.partition(".")[0].replace("<p>", prefix)
-        for one in types
-        for path in one.evidence
-        for prefix in prefixes
-    }
-    return frozenset(
-        {"_embedded", "_links", "identifiers", "body", *evidence, *(key for one in types for key in one.keys)}
-    )
-
-
-def _joined(key: str, name: str) -> str:
-    return f"{key}.{field_name(name)}" if key else field_name(name)
+    evidence = {path.partition(".")[0] for one in types for path in spelled(one.evidence, prefixes)}
+    own = {key for one in types for key in one.keys}
+    return frozenset({"_embedded", "_links", "identifiers", "body", *evidence, *own})
 
 
 def _json_text(text: str) -> str | None:
