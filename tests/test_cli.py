@@ -156,7 +156,8 @@ def test_check_of_the_sample_says_what_it_read_and_finds_no_error(data, inspecte
     assert ran.returncode == 0
     first, *_, last = ran.stdout.splitlines()
     assert first == str(inspected)
-    assert last.startswith("0 errors, 0 warnings")
+    assert last.startswith("0 errors, 21 warnings")
+    assert '21 ×  unknown status: event: status = "postponed"' in ran.stdout
 
 
 def test_export_says_what_it_wrote(data, tmp_path):

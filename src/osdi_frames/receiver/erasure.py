@@ -66,11 +66,12 @@ def erase(
     """Erase a person's elements from sealed segments.
 
     An element is about a person when a link of it leads to one of `persons` (interface 2.7: the id in
-    ``_links.osdi:person.href``, whatever query or fragment follows), or one of its ``email_addresses`` is one
-    of `emails`, whatever the case. Of a person without an id, `persons` can name the id that tables have
-    (``email:…``): the address that it is made of is looked for first. The other elements of a delivery stay, byte for
-    byte; the line keeps its number and records when something was erased. An element about someone else that names the
-    person, in a comment or a custom field, is not changed and is listed in `Erasure.left`. In quarantine the whole
+    ``_links.osdi:person.href`` or ``osdi:people``, whatever query or fragment follows), or one of its
+    ``email_addresses`` is one of `emails`, whatever the case. Of a person without an id, `persons` can name the id
+    that tables have (``email:…``): the address that it is made of is looked for first. The other elements of a
+    delivery stay, byte for byte; the line keeps its number and records when something was erased. An element about
+    someone else that names the person, in a comment or a custom field, is not changed and is listed in
+    `Erasure.left`. In quarantine the whole
     body goes wherever it names the person, also escaped.
 
     From a `store` of parsed rows everything goes that was parsed of files that have changed, once nobody reads it; the
