@@ -38,14 +38,14 @@ class Acts:
 
     `rows` has the converted columns, numbered from 0, and `frame` the columns to group by as they came. Acts without
     a date are last. `started` are the people whose first act in the archive is in the frame, excluded or not, and
-    `known` says up to when acts are known.
+    `latest` is the last time that an act can have, if that is known.
     """
 
     report: str
     rows: pd.DataFrame
     frame: pd.DataFrame
     started: pd.Series
-    known: Known
+    latest: pd.Timestamp | None
     note: str
 
     @classmethod
@@ -79,8 +79,12 @@ class Acts:
         latest = latest_time([frame], now, report=report)
         order = rows["date"].loc[kept.index].sort_values(kind="stable").index
         rows, frame = (some.loc[order].reset_index(drop=True) for some in (rows, frame.filter([*grouping])))
-        known = Known.of(rows["date"], latest, exclusion.ACT)
-        return cls(report, rows, frame, started, known, note)
+        return cls(report, rows, frame, started, latest, note)
+
+    @property
+    def known(self) -> Known:
+        """Up to when acts are known."""
+        return Known.of(self.rows["date"], self.latest, exclusion.ACT)
 
     @property
     def notes(self) -> list[str]:
@@ -90,11 +94,12 @@ class Acts:
 
     def known_ones(self) -> tuple[Acts, list[str]]:
         """Return the acts without those of doubtful dates, and a sentence on these if there are any."""
-        if not self.known.note:
+        known = self.known
+        if not known.note:
             return self, []
-        kept = self.rows.index[~self.known.later]
+        kept = self.rows.index[~known.later]
         rows, frame = (some.loc[kept].reset_index(drop=True) for some in (self.rows, self.frame))
-        return replace(self, rows=rows, frame=frame), [self.known.note]
+        return replace(self, rows=rows, frame=frame), [known.note]
 
     def first_of_each(self, action: str | None = None) -> pd.DataFrame:
         """Return each person's first act, or of a kind."""

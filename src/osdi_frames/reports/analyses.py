@@ -79,9 +79,6 @@ class Analysis:
         The column that is drawn next to the rows, if any is.
     is_over_time
         Whether its rows are in the order of time.
-    is_published
-        Whether it is made where small counts are hidden. One that counts people or acts is not: its counts bound those
-        of the other reports, and which to hide would have to be searched for.
     """
 
     name: str
@@ -93,7 +90,6 @@ class Analysis:
     plot: str = field(default="", repr=False)
     count: str = field(default="", repr=False)
     is_over_time: bool = field(default=False, repr=False)
-    is_published: bool = field(default=False, repr=False)
     caption: str = field(default="", repr=False)
 
     @property
@@ -102,6 +98,15 @@ class Analysis:
         return next(iter(self.reads))
 
     read_from = table
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it is made where small counts are hidden.
+
+        One that counts people or acts is not: its counts bound those of the other reports, and which to hide would have
+        to be searched for.
+        """
+        return all(column.unit in ("text", "time") for column in self.columns)
 
     def shown(self, frame: pd.DataFrame) -> tuple[Shown, ...]:
         """Return the columns that are shown of a frame."""
@@ -184,7 +189,6 @@ CHANGES: Final = (
             Shown("news", "text", None, "str"),
             Shown("date", "time", None, "time"),
         ),
-        is_published=True,
     ),
     Analysis(
         "goals",

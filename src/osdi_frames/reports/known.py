@@ -65,12 +65,12 @@ class Known:
 
 def is_trusted(dates: pd.Series) -> NDArray[np.bool_]:
     """Return which dates are in the years near most of them; those of other years are doubtful, as in `check`."""
-    years = dates.dt.year.to_numpy("float64", na_value=np.nan)
-    known = years[~np.isnan(years)].astype("int64")
-    if not len(known):
+    years = dates.dt.year
+    counts = years.value_counts()
+    if counts.empty:
         return np.zeros(len(years), dtype=bool)
-    found = trusted_years(dict(zip(*np.unique(known, return_counts=True), strict=True)))
-    return np.isin(years, found)
+    found = trusted_years(dict(zip(counts.index.astype("int64"), counts, strict=True)))
+    return np.asarray(years.between(found.start, found.stop - 1), dtype=bool)
 
 
 def latest_time(frames: Iterable[pd.DataFrame], now: Any, *, report: str) -> pd.Timestamp | None:
