@@ -309,7 +309,7 @@ def test_a_table_that_a_filter_does_not_lead_to_is_refused_by_name_and_left_out_
         SourceWarning, match=r"left out: petitions, signatures, .*by campaign does not lead to them"
     ):
         assert [*archive.tables()] == led_to({"campaign"})
-    with pytest.raises(InvalidArgument, match="by petition and campaign leads to no table"):
+    with pytest.raises(InvalidArgument, match="by petition and campaign leads to no table: ask"):
         archive.where(petition="p")
 
 

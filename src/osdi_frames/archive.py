@@ -64,32 +64,47 @@ class Archive(Reader):
     def where(self, **filters: Unpack[Filters]) -> Archive:
         """Return the part of the archive that passes filters.
 
-        The rows of child tables are kept with their element.
+        A filter holds for every table that leads to it, whatever else is read in the same pass. Child tables follow
+        their element. A table that does not lead to every filter is refused by name; `tables`, `export` and reports
+        leave it out and say so. `actions` are those of the remaining rows, hosted events among them; `people` are those
+        of the remaining actions; taggings and uploads are those of the remaining people.
 
         Parameters
         ----------
         since, until
-            A year, month, day or time, as ``"2026-05"``, the last one included; by the start_date of events (wall
-            clock) and the created_date of signatures, attendances and other acts (UTC). What has no date is left out.
-        petition, campaign, status
-            An id or status, or a list of them; of signatures and petitions, of events and event campaigns, and of
-            events. Elements of other types are all kept: of one campaign's attendances, choose those whose `event_id`
-            is among its events.
+            A year, month, day or time, as ``"2026-05"``, the last one included. Each table is filtered by its own
+            date: events by start_date (wall clock), acts, uploads and taggings by created_date (UTC), actions by date.
+            What has no date is left out. What others refer to, as petitions, campaigns, forms and tags, is kept whole.
+        petition
+            An id or a list of them: these petitions and their signatures.
+        campaign
+            An id or a list of them: these event campaigns, their events, and the attendances of these.
+        status
+            A status or a list of them, in any spelling: the events that have it, and their attendances.
+
+        Notes
+        -----
+        What is left out still counts for the numbers of acts, `is_first`, `is_new`, what acts take from people, what is
+        gone or excluded, and titles in reports. Acts that refer to nothing, or to an event that is not in the archive,
+        cannot belong to a campaign or a petition: the notes of a report count them. With another `dedupe` than True,
+        attendances are kept by any version of their event.
 
         Raises
         ------
         InvalidArgument
-            For a time that cannot be read. An id that occurs nowhere is an UnknownValue when it is read.
+            For a time that cannot be read, and for filters that no table leads to together, as a petition and a
+            campaign; when it is read, for a table that does not lead to them. An id that occurs nowhere is an
+            UnknownValue when it is read.
 
         Examples
         --------
         >>> import osdi_frames as of
-        >>> march = {"title": "March", "status": "tentative", "total_accepted": 3}
-        >>> of.open([march, {**march, "title": "Picnic", "status": "confirmed"}]).where(
-        ...     status="tentative"
-        ... ).events(["title"])
-           title
-        0  March
+        >>> march = {"identifiers": ["platform:5f"], "status": "tentative", "total_accepted": 3}
+        >>> links = {"osdi:event": {"href": "https://service.example/api/v2/events/5f"}}
+        >>> came = [{"osdi:attendance": {"status": "accepted", "_links": links}}, {"osdi:attendance": {}}]
+        >>> of.open([march, came]).where(status="tentative").attendances(["event_id", "status"])
+          event_id    status
+        0       5f  accepted
         """
         return replace(self, filters=Filters(**{**self.filters, **filters}))
 
@@ -154,7 +169,8 @@ class Archive(Reader):
         Parameters
         ----------
         names
-            Names of tables, or a mapping of these to the columns to read (None: all); every table when not given.
+            Names of tables, or a mapping of these to the columns to read (None: all); when not given, every table
+            that leads to the filters of `where`.
         dedupe, people
             As for `table`.
 

@@ -121,7 +121,7 @@ class Filtering:
             raise InvalidArgument(f"since {self.asked['since'][0]} is after until {self.asked['until'][0]}")
         self.columns_asked = [name for name in self.asked if name not in _BOUNDS]
         if not any(self.leads_to(element) and not self.waits(element) for element in element_types()):
-            raise InvalidArgument(f"{self.name} leads to no table; call where() for each of them alone")
+            raise InvalidArgument(f"{self.name} leads to no table: ask for each of them alone")
 
     @property
     def name(self) -> str:
