@@ -696,8 +696,9 @@ def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
     Parameters
     ----------
     source
-        A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, or parsed
-        JSON (a page, a list of pages, a delivery). Folders are read recursively, sorted by name.
+        A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, parsed JSON (a page, a
+        list of pages, a delivery), or a column or list of JSON texts. Folders are read recursively, sorted by name.
+        What a gateway, a queue or a warehouse has put around a document is taken off.
     prefix
         The service's own prefix, in addition to ``platform`` and ``action_network``.
     on_error

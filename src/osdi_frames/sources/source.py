@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,12 @@ from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of, zstd
 from osdi_frames.tables.document_forms import form_of
 
-Source: TypeAlias = "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | FilePartition"
+if TYPE_CHECKING:
+    import pandas as pd
+
+Source: TypeAlias = (
+    "str | os.PathLike[str] | BinaryIO | Mapping[str, Any] | Sequence[Any] | pd.Series | FilePartition"
+)
 
 _PIPE = 1 << 16  # bytes read from a pipe at once
 _AHEAD = 16  # files behind addresses that are opened ahead

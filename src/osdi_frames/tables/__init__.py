@@ -76,12 +76,23 @@ def known_prefixes(prefix: str | None) -> tuple[str, ...]:
 
 def element_types() -> tuple[ElementType, ...]:
     """Return the declared element types that documents hold."""
-    return tuple(dict.fromkeys(table.element for table in TABLES.values() if table.element.collection))
+    return _element_types(tuple(TABLES))
+
+
+@cache
+def _element_types(names: tuple[str, ...]) -> tuple[ElementType, ...]:
+    elements = (TABLES[name].element for name in names)
+    return tuple(dict.fromkeys(element for element in elements if element.collection))
 
 
 def types_by_key(prefixes: Sequence[str]) -> dict[str, ElementType]:
     """Return the element types by each of their keys in deliveries."""
-    return {key: element for element in element_types() for key in element.type_keys(prefixes)}
+    return _types_by_key(tuple(TABLES), tuple(prefixes))
+
+
+@cache
+def _types_by_key(names: tuple[str, ...], prefixes: tuple[str, ...]) -> dict[str, ElementType]:
+    return {key: element for element in _element_types(names) for key in element.type_keys(prefixes)}
 
 
 def main_table(element: ElementType) -> Table:

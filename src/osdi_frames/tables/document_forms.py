@@ -79,6 +79,11 @@ def _probes(types: tuple[ElementType, ...], prefixes: tuple[str, ...]) -> tuple[
     return (*((key,) for key in TIMESTAMPS), *inside, *((BODY, *path) for path in inside))
 
 
+@cache
+def _by_collection(types: tuple[ElementType, ...], prefixes: tuple[str, ...]) -> dict[str, ElementType]:
+    return {key: element for element in types for key in element.collections(prefixes)}
+
+
 def form_by_types(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
     """Decide a document's form by its JSON types.
 
@@ -95,12 +100,8 @@ def form_by_types(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES)
     if found.get(at) != "OBJECT":
         return Form("undecided", enveloped)
     types = element_types()
-    lists = {
-        key: element
-        for element in types
-        for key in element.collections(prefixes)
-        if (*at, "_embedded", key) in found
-    }
+    collections = _by_collection(types, tuple(prefixes))
+    lists = {key: element for key, element in collections.items() if (*at, "_embedded", key) in found}
     single = tuple(one for one in types if any((*at, key) in found for key in one.keys))[:1]
     is_resource = single or any((*at, key) in found for key in RESOURCE_KEYS)
     if lists and (not is_resource or any((*at, key) in found for key in COUNTS)):
@@ -121,7 +122,8 @@ def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
     found = {
         path: _json_type(value)
         for path in paths
-        if (value := value_at(document, path, _MISSING)) is not _MISSING
+        if (not path or path[0] in document)  # most are not
+        and (value := value_at(document, path, _MISSING)) is not _MISSING
     }
     decided = form_by_types(found, prefixes)
     body = document[BODY] if decided.enveloped else document
@@ -149,12 +151,20 @@ def _type_of(resource: Mapping[str, Any], prefixes: Sequence[str]) -> ElementTyp
                 return element
     if resource.keys() & {*COUNTS} or other_collection(resource):
         return None
-    found = [one for one in types if any(_stands(resource, path) for path in spelled(one.evidence, prefixes))]
+    evidence = _evidence(types, tuple(prefixes))
+    found = [one for one, paths in evidence if any(value_at(resource, path) is not None for path in paths)]
     return found[0] if len(found) == 1 else None
 
 
-def _stands(resource: Mapping[str, Any], path: str) -> bool:
-    return value_at(resource, cast("Keys", Path.parse(path).steps)) is not None
+@cache
+def _evidence(
+    types: tuple[ElementType, ...], prefixes: tuple[str, ...]
+) -> tuple[tuple[ElementType, tuple[Keys, ...]], ...]:
+    """Return the paths that only resources of one type have, by type."""
+    return tuple(
+        (one, tuple(cast("Keys", Path.parse(path).steps) for path in spelled(one.evidence, prefixes)))
+        for one in types
+    )
 
 
 def other_collection(resource: Mapping[str, Any]) -> str | None:
