@@ -247,6 +247,13 @@ def test_a_search_ends_at_its_depth_and_is_linear() -> None:
     assert peak < 100 * len(text)
 
 
+def test_the_person_of_an_act_whose_type_is_not_clear_is_not_read_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"stream": "signatures", "record": delivery(1)[0]["osdi:signature"]}))
+    with pytest.raises(BadDocument, match="nothing that the service sends is in it"):
+        of.open(path).people()
+
+
 def test_values_of_a_wrapper_are_quoted_nowhere(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"ann@example.org": {"payload": TEXT}, "to": "bob@example.org"}))

@@ -126,7 +126,7 @@ class _Search:
     def inside(self, value: Any, at: _At) -> _Parts:
         """Yield the documents that a value holds."""
         self.left -= 1
-        if at.depth >= DEPTH or self.left < 0:
+        if at.depth >= DEPTH or self.left < 0 or (at.depth and _is_resource(value)):
             return
         if isinstance(value, dict):
             at = replace(at, time=time_of(value, at.time))
@@ -212,6 +212,13 @@ def _keys_of_documents(types: tuple[ElementType, ...], prefixes: tuple[str, ...]
     evidence = {path.partition(".")[0] for one in types for path in spelled(one.evidence, prefixes)}
     own = {key for one in types for key in one.keys}
     return frozenset({"_embedded", "_links", "identifiers", "body", *evidence, *own})
+
+
+def _is_resource(value: Any) -> bool:
+    """Return whether a value is a resource: where its type is not clear, what it holds is not read without it."""
+    if not isinstance(value, dict):
+        return False
+    return isinstance(value.get("identifiers"), list) or isinstance(value.get("person"), dict)
 
 
 def _json_text(text: str) -> str | None:
