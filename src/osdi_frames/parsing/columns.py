@@ -178,6 +178,8 @@ class _Values:
         values = parsed.at(path.steps if path.sibling else (*self.head, *path.steps))
         if path.function == "held":
             return holding(values)
+        if path.function == "fields":
+            return holding(values) & ~true(pc.match_substring_regex(values, r"^\{\s*\}$"))
         found = valid(values)
         misfits = parsed.documents["misfits"]
         if misfits.null_count < len(misfits):

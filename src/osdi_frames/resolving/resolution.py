@@ -405,8 +405,12 @@ def _holding(table: Table, names: Iterable[str], prefixes: tuple[str, ...]) -> t
     values = {*chain.from_iterable(HOLDING.values())}
     columns = [column for column in table.columns if column.name in {*names}]
     deciding = [column for column in columns if column.name in values or column.block == DATES]
-    paths = (path for column in deciding for path in column.paths(prefixes))
-    return tuple(dict.fromkeys(replace(path, function="held") for path in paths))
+    paths = (
+        replace(path, function="fields" if column.type == "json" else "held")
+        for column in deciding
+        for path in column.paths(prefixes)
+    )
+    return tuple(dict.fromkeys(paths))
 
 
 def _identities(element: ElementType, dedupe: Dedupe) -> Identities:
