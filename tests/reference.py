@@ -7,17 +7,20 @@ pulls prove: `tests/world` has that.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 Row = dict[str, Any]
 
+#: What the package puts before an address of which it makes an id.
+SALT = "osdi-frames person known by an e-mail address: "
 OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -371,12 +374,19 @@ LOCATION = (
 )
 SPONSOR = ("sponsor_title", "sponsor_url")
 LINKED = ("person_id", "self_url", "person_url")
-ACT_BLOCKS = {
-    "person": (
-        *("person_created_date", "person_modified_date", "given_name", "family_name", "email"),
-        *("email_status", "phone", "phone_type", "phone_status", "languages_spoken", "custom_fields"),
-        *LOCATION,
-    ),
+#: The columns of each block of a person.
+NAMED, MAILED = ("given_name", "family_name"), ("email", "email_status")
+CALLED = ("phone", "phone_type", "phone_status")
+PERSON_BLOCKS = {
+    "name": NAMED,
+    "email": MAILED,
+    "phone": CALLED,
+    "location": LOCATION,
+    "languages": ("languages_spoken",),
+    "custom_fields": ("custom_fields",),
+    "dates": ("person_created_date", "person_modified_date"),
+}
+ACT_BLOCKS = PERSON_BLOCKS | {
     "tags": ("add_tags",),
     "referrer": REFERRED,
     "sponsor": SPONSOR,
@@ -412,8 +422,13 @@ for act, of in {
 #: The block of each child table that has not that of the act itself.
 ACTS = [kind for kind in KINDS if KINDS[kind].delivered and kind != "upload"]
 CHILDREN = {"event_people": "people"} | {f"{act}_tags": "tags" for act in (*ACTS, "upload")}
-OF_PERSONS = ("emails", "phones", "addresses", "custom_fields")
-CHILDREN |= {f"{act}_{name}": "person" for act in ACTS for name in OF_PERSONS}
+OF_PERSONS = {
+    "emails": "email",
+    "phones": "phone",
+    "addresses": "location",
+    "custom_fields": "custom_fields",
+}
+CHILDREN |= {f"{act}_{name}": block for act in ACTS for name, block in OF_PERSONS.items()}
 
 #: What tables read directly below the key of a block.
 IN_PERSON = (
@@ -485,7 +500,29 @@ def identity(element: Element, kind: str, prefixes: Sequence[str], dedupe: bool 
         return ("without key", own, modified(element.value))
     if own is not None:
         return ("own", own)
+    if dedupe is True and (said := content(element.value, kind, prefixes)):
+        return ("content", said)
     return None if key is None else ("message", key, element.position)
+
+
+def content(value: Row, kind: str, prefixes: Sequence[str]) -> tuple[Any, ...] | None:
+    """Return who did what, where an attendance or a signature says all of it."""
+    if kind not in ("attendance", "signature"):
+        return None
+    of = KINDS[kind].of
+    person = first(linked(value, "person", prefixes), address_of(person_in(value.get("person"))))
+    said = person, linked(value, of, prefixes), created(value) if kind == "signature" else True
+    return None if None in said else said
+
+
+def address_of(row: Row) -> str | None:
+    """Return the e-mail address by which a person is known."""
+    return (row["email"] or "").strip().casefold() or None
+
+
+def id_by_address(address: str) -> str:
+    """Return the id of a person without one."""
+    return f"email:{hashlib.sha256((SALT + address).encode()).hexdigest()[:32]}"
 
 
 # --- blocks --------------------------------------------------------------------------------------------
@@ -499,8 +536,8 @@ def holds(value: Any, *keys: str) -> bool:
 def carries(element: Element, kind: str, block: str, prefixes: Sequence[str]) -> bool:
     """Tell whether a version carries a block: its key is there, and holds something."""
     value = element.value
-    if block == "person":
-        return holds(value.get("person"), *IN_PERSON)
+    if block in PERSON_BLOCKS:
+        return says(value.get("person"), block)
     if block == "tags":
         return value.get("add_tags") is not None
     if block == "referrer":
@@ -522,10 +559,54 @@ def carries(element: Element, kind: str, block: str, prefixes: Sequence[str]) ->
     )
 
 
+def says(person: Any, block: str) -> bool:
+    """Tell whether the person of an act has something in a block: a text, an entry with its value, a date."""
+    if block == "name":
+        return any(is_text(at(person, name)) for name in NAMED)
+    if block == "email":
+        return is_text(at(email_in(person), "address"))
+    if block == "phone":
+        return is_text(at(phone_in(person), "number"))
+    if block == "location":
+        return is_somewhere(address_in(person))
+    if block == "languages":
+        return any(map(is_text, texts(at(person, "languages_spoken")) or ()))
+    if block == "custom_fields":
+        return bool(isinstance(fields := at(person, "custom_fields"), dict) and fields)
+    return any(utc(at(person, name)) is not None for name in ("created_date", "modified_date"))
+
+
+def cells(row: Row, columns: Sequence[str]) -> Row:
+    """Return what a block has: texts without regard to case and to whitespace around them, none that are blank."""
+    values = {column: row[column] for column in columns if column in row}
+    plain = {
+        name: value.strip().casefold() if isinstance(value, str) else value for name, value in values.items()
+    }
+    return {name: value for name, value in plain.items() if value not in (None, "", [])}
+
+
+def newest_of_block(blocks: Sequence[Row]) -> int:
+    """Return which block of several versions, oldest first, is shown.
+
+    It is the newest; where that is a part of others, which have more in addition, the fullest of these, and of those
+    the newest.
+    """
+    *_, newest = blocks
+    fuller = [
+        (len(block), number)
+        for number, block in enumerate(blocks)
+        if newest and newest.items() < block.items()
+    ]
+    return max(fuller, default=(0, len(blocks) - 1))[1]
+
+
 def version_with(versions: list[Element], kind: str, block: str, prefixes: Sequence[str]) -> Element:
-    """Return the newest version that carries a block, else the newest, which then has nothing of it."""
-    carrying = (version for version in reversed(versions) if carries(version, kind, block, prefixes))
-    return next(carrying, versions[-1])
+    """Return the version whose block is shown, else the newest, which then has nothing of it."""
+    carrying = [version for version in versions if carries(version, kind, block, prefixes)]
+    if carrying and block in PERSON_BLOCKS and block != "dates":
+        people = [person_in(version.value.get("person")) for version in carrying]
+        return carrying[newest_of_block([cells(person, PERSON_BLOCKS[block]) for person in people])]
+    return carrying[-1] if carrying else versions[-1]
 
 
 def merged(versions: list[Element], kind: str, prefixes: list[str]) -> Row:
@@ -533,7 +614,8 @@ def merged(versions: list[Element], kind: str, prefixes: list[str]) -> Row:
     rows = TABLES[MAIN[kind]]
     (row,) = rows(versions[-1], prefixes)
     for block, columns in BLOCKS[kind].items():
-        (source,) = rows(version_with(versions, kind, block, prefixes), prefixes)
+        version = version_with(versions, kind, block, prefixes)
+        (source,) = rows(version, prefixes)
         row |= {column: source[column] for column in columns}
     for stamp in STAMPS:
         if stamp in row:
@@ -562,6 +644,39 @@ class Known:
             self.read[kind] = [(some, merged(some, kind, self.prefixes)) for some in versions]
         return self.read[kind]
 
+    def acts(self) -> Iterator[tuple[str, list[Element], Row]]:
+        """Return the versions and the row of each act."""
+        for kind in KINDS:
+            for versions, row in self.things(kind) if KINDS[kind].delivered else ():
+                yield kind, versions, row
+
+    def doer(self, row: Row) -> str | None:
+        """Return the id of the person of an act, or of a person, by its link or e-mail address."""
+        address = address_of(row)
+        if row["person_id"] is not None or address is None:
+            return row["person_id"]
+        owners = self.owners.get(address, set())
+        return min(owners) if len(owners) == 1 else id_by_address(address)
+
+    @cached_property
+    def owners(self) -> dict[str | None, set[str]]:
+        """Return the ids that have an e-mail address, in any of their versions."""
+        found: dict[str | None, set[str]] = {}
+        for person_id, person in self._with_ids():
+            found.setdefault(address_of(person_in(person)), set()).add(person_id)
+        return found
+
+    def _with_ids(self) -> Iterator[tuple[str, Any]]:
+        for kind, element in self.found:
+            if kind == "person" and (person_id := id_of(element.value, self.prefixes)) is not None:
+                yield person_id, element.value
+            for person in embedded_people(element.value) if kind == "event" else ():
+                if (person_id := id_of(person, self.prefixes)) is not None:
+                    yield person_id, person
+        for _, versions, row in self.acts():
+            for version in versions if row["person_id"] is not None else ():
+                yield row["person_id"], version.value.get("person")
+
 
 def resolved(known: Known, table: str, *, fill: bool) -> list[Row]:
     """Return one row for each thing, or the rows of a child table of each."""
@@ -579,7 +694,13 @@ def resolved(known: Known, table: str, *, fill: bool) -> list[Row]:
         if kind == "attendance":
             row["excluded"] = first(row["excluded"], events.get(row["event_id"]))
         if KINDS[kind].delivered:
-            own = version_with(versions, kind, "person", known.prefixes).value.get("person")
+            own = {
+                block
+                for block in FILLED
+                for version in [version_with(versions, kind, block, known.prefixes)]
+                if carries(version, kind, block, known.prefixes)
+            }
+            row["person_id"] = known.doer(row)
             row |= filled(row, own, people)
         rows.append(row)
     return rows
@@ -592,7 +713,13 @@ def excluded_events(known: Known) -> dict[str | None, str | None]:
 
 
 def people_by_id(known: Known) -> dict[str | None, Row]:
-    return {row["person_id"]: row for row in people_of(known) if row["person_id"] is not None}
+    """Return what acts take from people: the blocks that some version of a person carries."""
+    found: dict[str | None, Row] = {}
+    for versions in versions_of_people(known):
+        row = person_of_all(versions)
+        blocks = [block for block in FILLED if any(sighting.carries(block) for sighting in versions)]
+        found[row["person_id"]] = {column: row[column] for block in blocks for column in OF_PERSON[block][1]}
+    return found
 
 
 def children(known: Known, table: str) -> list[Row]:
@@ -668,34 +795,57 @@ class Sighting(NamedTuple):
     dates: tuple[datetime | None, ...]
     url: str | None
     element: Element
+    is_page: bool = False
+    """Whether it is of a page of people, where an empty list says that there is nothing."""
+
+    def carries(self, block: str) -> bool:
+        keys, _ = OF_PERSON[block]
+        return holds(self.value, *keys) if self.is_page else says(self.value, block)
 
 
 def sightings(known: Known) -> Iterator[Sighting]:
     """Return all versions of all people, in the order in which they stand."""
+    doers = {id(version): known.doer(row) for _, versions, row in known.acts() for version in versions}
     for kind, element in known.found:
         value, prefixes = element.value, known.prefixes
         if kind == "person":
-            yield sighting_of(value, element, prefixes)
+            yield sighting_of(value, element, known)._replace(is_page=True)
         elif kind == "event":
-            for role in ("osdi:creator", "osdi:organizer"):
-                person = embedded_person(value, role)
-                if person is not None and id_of(person, prefixes) is not None:
-                    yield sighting_of(person, element, prefixes)
-        elif KINDS[kind].delivered and (person_id := linked(value, "person", prefixes)) is not None:
-            person = value["person"] if carries(element, kind, "person", prefixes) else None
+            for person in embedded_people(value):
+                if id_of(person, prefixes) is not None:
+                    yield sighting_of(person, element, known)
+        elif KINDS[kind].delivered and (person_id := doers[id(element)]) is not None:
+            person = (
+                value.get("person")
+                if any(says(value.get("person"), block) for block in PERSON_BLOCKS)
+                else None
+            )
             dates = utc(at(person, "created_date")), utc(at(person, "modified_date")), created(value)
-            yield Sighting(person_id, person, False, dates, links(value, "osdi:person"), element)
+            own = linked(value, "person", prefixes)
+            url = links(value, *link_names("person", prefixes)) if own == person_id else None
+            yield Sighting(person_id, person, False, dates, url, element)
 
 
-def sighting_of(person: Row, element: Element, prefixes: Sequence[str]) -> Sighting:
+def embedded_people(event: Row) -> list[Row]:
+    found = (embedded_person(event, role) for role in ("osdi:creator", "osdi:organizer"))
+    return [person for person in found if person is not None]
+
+
+def sighting_of(person: Row, element: Element, known: Known) -> Sighting:
     dates = created(person), modified(person)
-    return Sighting(id_of(person, prefixes), person, True, dates, links(person, "self"), element)
+    row = person_in(person) | {"person_id": id_of(person, known.prefixes)}
+    return Sighting(known.doer(row), person, True, dates, links(person, "self"), element)
 
 
 def people_of(known: Known) -> list[Row]:
-    """Return one row for each id of a person, and one for each person without an id.
+    """Return one row for each id of a person, and one for each person without an id."""
+    return [person_of_all(versions) | {"gone_since": None} for versions in versions_of_people(known)]
 
-    They stand where the version stands that the rest of their blocks comes from.
+
+def versions_of_people(known: Known) -> list[list[Sighting]]:
+    """Return the versions of each person, oldest first.
+
+    People stand where the version stands that the rest of their blocks comes from.
     """
     grouped: dict[Any, list[tuple[Any, Sighting]]] = {}
     for order, sighting in enumerate(sightings(known)):
@@ -705,16 +855,14 @@ def people_of(known: Known) -> list[Row]:
         )  # a mere link does not show when it was seen
         age = sighting.dates[1] or OLDEST, seen(*held) or OLDEST, order
         grouped.setdefault(key, []).append((age, sighting))
-    rows = []
+    placed = []
     for aged in grouped.values():
         in_order = sorted(aged, key=lambda version: version[0])
         rank = max(
             in_order, key=lambda version: (version[1].value is not None, version[1].is_own, version[0])
         )
-        versions = [sighting for _, sighting in in_order]
-        row = person_of_all(versions)
-        rows.append((rank[0][-1], row | {"gone_since": None}))
-    return [row for _, row in sorted(rows, key=lambda placed: placed[0])]
+        placed.append((rank[0][-1], [sighting for _, sighting in in_order]))
+    return [versions for _, versions in sorted(placed, key=lambda each: each[0])]
 
 
 def person_of_all(versions: list[Sighting]) -> Row:
@@ -722,10 +870,10 @@ def person_of_all(versions: list[Sighting]) -> Row:
     held = [sighting for sighting in versions if sighting.value is not None]
     own = [sighting for sighting in held if sighting.is_own]
     row = person_row(first(*own[-1:], *held[-1:]))
-    for names, columns in OF_PERSON.values():
-        carrying = [sighting for sighting in held if holds(sighting.value, *names)]
-        source = person_row(first(*carrying[-1:]))
-        row |= {column: source[column] for column in columns}
+    for block, (_, columns) in OF_PERSON.items():
+        carrying = [person_row(sighting) for sighting in held if sighting.carries(block)]
+        shown = newest_of_block([cells(source, columns) for source in carrying]) if carrying else 0
+        row |= {column: carrying[shown][column] for column in columns} if carrying else {}
     fields: Row = {}
     for sighting in held:
         given = at(sighting.value, "custom_fields")
@@ -733,6 +881,9 @@ def person_of_all(versions: list[Sighting]) -> Row:
     dates = [date for sighting in versions for date in sighting.dates if date is not None]
     return row | {
         "person_id": versions[-1].person_id,
+        "created_date": min(
+            (sighting.dates[0] for sighting in held if sighting.dates[0] is not None), default=None
+        ),
         "custom_fields": json_text(dict(sorted(fields.items()))) if fields else None,
         "first_seen": min(dates, default=None),
         "last_seen": max(dates, default=None),
@@ -755,15 +906,15 @@ def person_row(sighting: Sighting | None) -> Row:
     return row | {"self_url": sighting.url}
 
 
-def filled(row: Row, own: Any, people: dict[str | None, Row]) -> Row:
+def filled(row: Row, own: set[str], people: dict[str | None, Row]) -> Row:
     """Return the columns that an act takes from people, and which blocks they are."""
-    person = people.get(row["person_id"], {})
+    person = {} if row["person_id"] is None else people.get(row["person_id"], {})
     taken: Row = {}
     blocks = []
     for block in FILLED:
-        names, columns = OF_PERSON[block]
+        _, columns = OF_PERSON[block]
         values = {column: person.get(column) for column in columns if column in row}
-        if not holds(own, *names) and first(*values.values()) is not None:
+        if block not in own and first(*values.values()) is not None:
             blocks.append(block)
             taken |= values
     return taken | {"person_filled": blocks or None}
@@ -874,11 +1025,35 @@ def first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def chosen(entries: Any) -> Any:
-    """Return the object that is marked as primary, else the first object."""
+def chosen(entries: Any, has_value: Callable[[Row], bool]) -> Any:
+    """Return the object that is marked as primary, else the first object: one with its value, if there is one."""
     present = [entry for entry in as_list(entries) if isinstance(entry, dict)]
     marked = [entry for entry in present if boolean(entry.get("primary"))]
-    return first(*marked, *present)
+    return first(*(entry for entry in (*marked, *present) if has_value(entry)), *marked, *present)
+
+
+def email_in(person: Any) -> Any:
+    return chosen(at(person, "email_addresses"), lambda entry: is_text(entry.get("address")))
+
+
+def phone_in(person: Any) -> Any:
+    return chosen(at(person, "phone_numbers"), lambda entry: is_text(entry.get("number")))
+
+
+def address_in(person: Any) -> Any:
+    return chosen(at(person, "postal_addresses"), is_somewhere)
+
+
+def is_somewhere(place: Any) -> bool:
+    """Tell whether an address names more than a country."""
+    lines = as_list(at(place, "address_lines"))
+    named = [*lines[:1], *(at(place, key) for key in ("locality", "region", "postal_code"))]
+    return any(map(is_text, named))
+
+
+def is_text(value: Any) -> bool:
+    """Tell whether a value is a text that is not blank."""
+    return bool((text(value) or "").strip())
 
 
 def path_of(href: str) -> str:
@@ -901,7 +1076,11 @@ def own_id(identifiers: Any, prefixes: Sequence[str]) -> str | None:
 
 
 def id_of(value: Any, prefixes: Sequence[str]) -> str | None:
-    return first(own_id(at(value, "identifiers"), prefixes), id_at(at(value, "_links", "self", "href")))
+    return first(
+        own_id(at(value, "identifiers"), prefixes),
+        id_at(at(value, "_links", "self", "href")),
+        text(at(value, "id")) or None,
+    )
 
 
 def under(value: Any, prefixes: Sequence[str], key: str, *inner: str) -> list[Any]:
@@ -1114,7 +1293,7 @@ def event_people(element: Element, prefixes: list[str]) -> list[Row]:
     for role in ("creator", "organizer"):
         person = embedded_person(element.value, f"osdi:{role}")
         if person is not None:
-            place = chosen(person.get("postal_addresses"))
+            place = address_in(person)
             found.append(
                 {
                     "event_id": id_of(element.value, prefixes),
@@ -1128,7 +1307,7 @@ def event_people(element: Element, prefixes: list[str]) -> list[Row]:
                     "origin_system": first(
                         text(person.get("origin_system")), text(person.get("originating_system"))
                     ),
-                    "email": text(at(chosen(person.get("email_addresses")), "address")),
+                    "email": text(at(email_in(person), "address")),
                     "location_language": text(at(place, "language")),
                     "self_url": links(person, "self"),
                 }
@@ -1226,8 +1405,7 @@ def surveys(element: Element, prefixes: list[str]) -> list[Row]:
 
 
 def person_in(person: Any) -> Row:
-    email = chosen(at(person, "email_addresses"))
-    phone = chosen(at(person, "phone_numbers"))
+    email, phone = email_in(person), phone_in(person)
     return {
         "given_name": text(at(person, "given_name")),
         "family_name": text(at(person, "family_name")),
@@ -1238,7 +1416,7 @@ def person_in(person: Any) -> Row:
         "phone_status": text(at(phone, "status")),
         "languages_spoken": texts(at(person, "languages_spoken")),
         "custom_fields": json_text(at(person, "custom_fields")),
-    } | location(chosen(at(person, "postal_addresses")))
+    } | location(address_in(person))
 
 
 def people(element: Element, prefixes: list[str]) -> list[Row]:
@@ -1249,7 +1427,7 @@ def people(element: Element, prefixes: list[str]) -> list[Row]:
         "origin_system": first(text(value.get("origin_system")), text(value.get("originating_system"))),
         "created_date": created(value),
         "modified_date": modified(value),
-        "location_language": text(at(chosen(value.get("postal_addresses")), "language")),
+        "location_language": text(at(address_in(value), "language")),
         "self_url": links(value, "self"),
     }
     return [row | person_in(value) | read_at(element, *STAMPS)]

@@ -470,20 +470,57 @@ def identified(draw: st.DrawFn, of: Any) -> Any:
     return value
 
 
+#: What persons have that holds nothing, or only a part of what others have, in another spelling.
+LITTLE = {
+    "email_addresses": [[], [{"primary": True, "status": "subscribed"}], [{"address": "ADA@example.org "}]],
+    "phone_numbers": [[], [{"primary": True, "number_type": "Mobile"}], [{"number": "15105550100"}]],
+    "postal_addresses": [
+        [],
+        [{"country": "US"}],
+        [{"primary": True, "postal_code": "94608", "country": "us"}],
+    ],
+    "given_name": ["", "ada"],
+    "family_name": [None, " O'NEIL"],
+    "languages_spoken": [[]],
+    "custom_fields": [{}],
+}
+
+
+@st.composite
+def lacking(draw: st.DrawFn, of: Any) -> Any:
+    """Return a copy of a resource without some of what tells it and its person from others, and with little in it."""
+    value = copy.deepcopy(of)
+    names = st.sampled_from(["identifiers", "self", "osdi:person", "<p>:person_id", "person"])
+    for name in draw(st.sets(names, min_size=1, max_size=4)):
+        value.pop(name, None)
+        value["_links"].pop(name, None)
+    if draw(st.booleans()):
+        value["id"] = draw(st.sampled_from(["x0", "x1", ""]))
+    person = value.get("person", value if "given_name" in value else {})
+    little = {name: st.sampled_from(values) for name, values in LITTLE.items()}
+    person.update(copy.deepcopy(draw(st.fixed_dictionaries({}, optional=little))))
+    return value
+
+
+def known(of: Any) -> st.SearchStrategy[Any]:
+    """Return resources that are known by their ids, and some that lack these."""
+    return identified(of) | identified(of).flatmap(lacking)
+
+
 @st.composite
 def collections(draw: st.DrawFn) -> dict[str, Any]:
     """Return one or two collections, by their key or by that without its prefix."""
     keys = draw(st.lists(st.sampled_from(sorted(RESOURCES)), min_size=1, max_size=2, unique=True))
     names = {key: draw(st.sampled_from([key, key.partition(":")[2]])) for key in keys}
-    return {names[key]: draw(st.lists(identified(RESOURCES[key]), max_size=3)) for key in keys}
+    return {names[key]: draw(st.lists(known(RESOURCES[key]), max_size=3)) for key in keys}
 
 
 @st.composite
 def resources(draw: st.DrawFn) -> dict[str, Any]:
     """Return a resource of any type, perhaps without its address, perhaps with collections in it."""
-    value = draw(st.sampled_from([V1, V2, *RESOURCES.values()]).flatmap(identified))
+    value = draw(st.sampled_from([V1, V2, *RESOURCES.values()]).flatmap(known))
     if draw(st.booleans()):
-        del value["_links"]["self"]
+        value["_links"].pop("self", None)
     if draw(st.booleans()):
         value["_embedded"] = value.get("_embedded", {}) | draw(collections())
     return value
@@ -520,7 +557,7 @@ def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
         size = (1, 1) if kind == "delivery" else (0, 3)
         acts = st.sampled_from([*DELIVERED.items()])
         drawn = [draw(acts) for _ in range(draw(st.integers(*size)))]
-        body = [{key: draw(identified(resource))} | draw(siblings) for key, resource in drawn]
+        body = [{key: draw(known(resource))} | draw(siblings) for key, resource in drawn]
     stamp = draw(st.sampled_from([None, None, "received_at", "fetched_at"]))
     if stamp:
         body = {
