@@ -33,7 +33,7 @@ def _numbered(row: Row, counts: Counter[str], truth: Truth) -> Row:
         created = truth.people.get(person_id, {}).get("created_date")
         if row["number"] > 1:
             row["is_new"] = False
-        elif created:
+        elif created and created <= row["date"] + timedelta(days=1):  # later than that proves nothing
             row["is_new"] = created >= row["date"] - timedelta(days=1)
     return row
 
@@ -65,7 +65,7 @@ def _rsvped(truth: Truth) -> list[tuple[Row, int, str]]:
 def _attended(truth: Truth) -> list[tuple[Row, int, str]]:
     events, found = {row["event_id"]: row for row in truth.tables["events"]}, []
     for row in truth.tables["attendances"]:
-        if row["status"] == "attended":
+        if row["attended"]:
             event = events.get(row["event_id"], {})
             start = (
                 event["start_date"].replace(tzinfo=UTC) if event.get("start_date") else row["modified_date"]

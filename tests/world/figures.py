@@ -194,14 +194,14 @@ def _of_events(rows: list[Row]) -> Row:
 
 def _of_acts(count: str, every: list[Row], rows: list[Row]) -> Row:
     dates = [row["created_date"] for row in rows]
-    came, any_came = ([row for row in some if row.get("status") == "attended"] for some in (rows, every))
+    came, any_came = ([row for row in some if row.get("attended")] for some in (rows, every))
     held = {row["event_id"] for row in any_came} - {None}
-    of = sum(row.get("event_id") in held or row.get("status") == "attended" for row in rows)
+    of = sum(row.get("event_id") in held or bool(row.get("attended")) for row in rows)
     share = len(came) / of if of else None
     attended = {"attended": len(came), "attended_of": of, "attended_share": share}
     return {
         count: len(rows),
-        "people": len({row["person_id"] for row in rows}),
+        "people": len({row["person_id"] for row in rows} - {None}),
         "new": None if any(row["is_new"] is None for row in every) else len(_new(rows)),
         "share": len(rows) / max(len(every), 1),
         "first": min(dates, default=None),

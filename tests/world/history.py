@@ -1,5 +1,6 @@
 """A small world: what happens in it, and what documents show of it.
 
+Several keys list it: one that was replaced by another, that of a group that sees a part, one that no manifest names.
 A state is never changed in place, so what a document shows stays what it was. `Seen` says which parts of a state a
 document shows; `truth` reads these and never the documents.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -23,6 +25,9 @@ State = dict[str, Any]
 START, SECOND = datetime(2026, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 API = {False: "https://service.example/api/v2", True: "https://service.example/api/v1"}  # by whether it is v1
 OTHER_API = "https://other.example/api/v2"
+#: The digests of keys: of the organisation its first and its next, of a group that sees a part, and of a client that
+#: writes none into its manifests.
+KEYS = ("first", "next", "group", "")
 TABLES = {"event": "events", "event_campaign": "event_campaigns", "petition": "petitions"}
 TABLES |= {"signature": "signatures", "attendance": "attendances", "person": "people"}
 PARENTS = {"signature": "petition", "attendance": "event"}
@@ -36,6 +41,14 @@ PERSON |= {"location": ("places",), "languages": ("languages_spoken",), "custom"
 #: What embedded creators lack (interface 2.8).
 NOT_EMBEDDED = ("phones", "languages_spoken", "custom_fields")
 REFERRER = ("source", "referrer", "website")
+#: Statuses of those who came, and of those who do not come; any other counts as an RSVP, and none does, too.
+CAME = ("attended", "checkedin")
+NOT_COMING = ("declined", "tentative", "needsaction", "cancelled", "canceled", "waitlisted", "noshow")
+NOT_COMING += ("refunded", "deleted", "rejected")
+#: Whose acts have no identifiers and no addresses: of one event a plain id, of one petition nothing at all.
+WITH_PLAIN_IDS, WITHOUT_IDS = ("e3",), ("t2",)
+#: Who acts without a link to a person, known by an e-mail address if at all.
+WITHOUT_LINK = "p4"
 
 
 class Seen(NamedTuple):
@@ -48,6 +61,14 @@ class Seen(NamedTuple):
     v1: bool = False
     position: int = 0
     message: str | None = None  # the key of its delivery; "" where that has none, None on a page
+
+    @property
+    def parent(self) -> str | None:
+        return self.state.get(f"{PARENTS[self.kind]}_id") if self.kind in PARENTS else None
+
+    @property
+    def has_address(self) -> bool:
+        return self.parent not in (*WITH_PLAIN_IDS, *WITHOUT_IDS)
 
     @property
     def address(self) -> str:
@@ -81,6 +102,7 @@ class Pull:
 
     started: datetime
     names: list[str]
+    key: str = KEYS[0]
     campaigns: tuple[str, ...] | None = None
     since: datetime | None = None
     v1: bool = False
@@ -113,10 +135,15 @@ class Pull:
         return self.finished is not None and not self.incomplete
 
     @property
+    def votes(self) -> bool:
+        """Whether it says anything for its key: it ended, with a collection that it read as it was asked to."""
+        return bool(self.names and self.key and self.finished and self.found.keys() - self.incomplete)
+
+    @property
     def proves(self) -> set[str]:
-        """The kinds of which it has everything."""
+        """The kinds of which it has everything that its key lists."""
         whole = {name for name in self.found if name not in self.incomplete and not self.since_of(name)}
-        return {kind for kind, needed in PROOFS.items() if self.names and self.finished and needed <= whole}
+        return {kind for kind, needed in PROOFS.items() if self.votes and needed <= whole}
 
     def write(self, folder: Path) -> None:
         files = ("pages-0001.ndjson.gz",) if self.documents else ()
@@ -128,11 +155,16 @@ class Pull:
         address, version = API[self.v1] if self.names else OTHER_API, "v1" if self.v1 else "v2"
         said = address, version, self.campaigns, self.started, self.finished, tuple(done), files
         (folder / self.folder).mkdir(parents=True)
-        Manifest(folder / self.folder, *said, key_digest="k").write()
+        Manifest(folder / self.folder, *said, key_digest=self.key).write()
 
 
 def iso(moment: datetime | None) -> str | None:
     return moment and moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def joined(status: str | None) -> str | None:
+    """Return a status in small letters, with its words joined."""
+    return status and re.sub(r"[\s_-]", "", status.casefold())
 
 
 def given(**keys: Any) -> State:
@@ -140,23 +172,47 @@ def given(**keys: Any) -> State:
 
 
 def holding(person: State) -> set[str]:
-    """Return the parts of a person that hold something."""
+    """Return the parts of a person on a page of people: those that are there, if only to say that they are empty."""
     return {part for part, keys in PERSON.items() if any(person.get(key) is not None for key in keys)}
+
+
+def entered(person: State) -> set[str]:
+    """Return the parts of the person of an act that hold something: a text, or an entry with its value."""
+    values = {
+        "name": [person.get(key) for key in PERSON["name"]],
+        "email": person.get("emails"),
+        "phone": person.get("phones"),
+        "location": [text for _, *texts in person.get("places") or () for text in texts],
+        "languages": person.get("languages_spoken"),
+        "custom": [*(person.get("custom_fields") or ())],
+    }
+    return {part for part, texts in values.items() if any(texts or ())}
 
 
 class World:
     """Three people, two petitions, two campaigns, three events."""
 
-    def __init__(self, prefix: str = "platform") -> None:
+    def __init__(self, prefix: str = "platform", joint: str = ":") -> None:
         self.prefix, self.now = prefix, START
+        self.own_keys = f"{prefix}{joint}"
+        """How the service's own keys begin; warehouses write them with an underscore."""
         self.things: dict[Key, State] = {}
         self.deleted: set[Key] = set()
+        self.unseen: set[Key] = {
+            ("petition", "t2"),
+            ("event", "e3"),
+            ("person", "p2"),
+            ("event_campaign", "c2"),
+        }
+        """What the group's key does not list."""
+        self.absences: list[tuple[datetime, dict[str, frozenset[Key]]]] = []
+        """From when on each key does not list what."""
         self.documents: list[Document] = []
         self.pulls: list[Pull] = []
         self.outbox: list[Seen] = []
         self.messages = 0
         self.history: list[str] = []
-        for number in "123":
+        for number in "1234":
             self.make("person", f"p{number}", given_name=f"P{number}", emails=[f"p{number}@old.example"])
         for number in "12":
             self.make("petition", f"t{number}", title=f"Petition {number}")
@@ -166,8 +222,36 @@ class World:
             own = {"event_campaign_id": campaign, "start_date": start, "by_campaign_only": number == "2"}
             self.make("event", f"e{number}", title=f"Event {number}", **own)
         self.count()
+        self._note_absences()
 
     # --- what happens ---------------------------------------------------------------------------------
+
+    def hide(self, key: Key, *, for_group: bool = False) -> bool:
+        """Delete something or bring it back, for all or for the key of a group; return whether it is gone."""
+        absent = self.unseen if for_group else self.deleted
+        absent ^= {key}
+        self._note_absences()
+        self.count()
+        return key in absent
+
+    def _note_absences(self) -> None:
+        hidden = frozenset(self.deleted)
+        self.absences.append((self.now, dict.fromkeys(KEYS, hidden) | {"group": hidden | self.unseen}))
+
+    def was_absent(self, key: Key, pull: Pull) -> bool:
+        """Return whether a pull could find that its key lists something no more, or that to which it belongs."""
+        keys, state = {key}, self.things[key]
+        if above := PARENTS.get(key[0]):
+            keys |= {(above, state[f"{above}_id"])}
+            state = self.things[above, state[f"{above}_id"]]
+        if state.get("by_campaign_only"):
+            keys |= {("event_campaign", state["event_campaign_id"])}
+        ends = [at for at, _ in self.absences[1:]] + [self.now + SECOND]
+        return any(
+            keys & hidden[pull.key]
+            for (at, hidden), end in zip(self.absences, ends, strict=True)
+            if at <= (pull.finished or at) and end >= pull.started
+        )
 
     def tick(self, wait: timedelta = SECOND) -> datetime:
         self.now += wait
@@ -181,21 +265,23 @@ class World:
         self.things[kind, own_id] = self.things[kind, own_id] | values | {"modified_date": self.tick()}
         self.count()
 
-    def act(self, kind: str, person: str, parent: str, entered: State, **values: Any) -> None:
+    def act(self, kind: str, person: str, parent: str, said: State, **values: Any) -> None:
         """Let a person sign or RSVP, entering some data, once or again.
 
-        Then the message for the webhook waits in the outbox.
+        The service keeps of it what holds something. Then the message for the webhook waits in the outbox.
         """
-        self.change("person", person, **entered)
+        kept = [key for part in entered(said) for key in PERSON[part] if said.get(key)]
+        self.change("person", person, **{key: said[key] for key in kept})
         dates = {key: self.things["person", person][key] for key in ("created_date", "modified_date")}
         key, now = (kind, f"{kind[0]}{person}{parent}"), self.tick()
-        links = {"person_id": person, f"{PARENTS[kind]}_id": parent}
+        links = {"person_id": None if person == WITHOUT_LINK else person, f"{PARENTS[kind]}_id": parent}
         state = self.things.get(key, {"created_date": now}) | {"modified_date": now} | links | values
-        state["person"] = entered and entered | dates
+        state["person"] = said and said | dates
         self.things[key] = state
         self.deleted.discard(key)
+        self._note_absences()
         self.count()
-        parts = {"act", "links", "identifiers", *(["person"] if entered else [])}
+        parts = {"act", "links", "identifiers", *(["person"] if said else [])}
         parts |= {"tags"} if state.get("add_tags") is not None else set()
         parts |= {"sponsor"} if state.get("sponsor") else set()
         parts |= {"referrer"} if any(state.get(key) is not None for key in REFERRER) else set()
@@ -209,29 +295,32 @@ class World:
                 self.things[key] = state | {"total_signatures": len(signed)}
             if key[0] == "event":
                 acts = [self.things[act] for act in self.listed("attendance", event_id=key[1])]
-                coming = [act for act in acts if act.get("status") in (None, "accepted", "attended")]
+                coming = [act for act in acts if joined(act.get("status")) not in NOT_COMING]
                 self.things[key] = state | {"total_accepted": len(coming)}
 
-    def listed(self, kind: str, **of: Any) -> list[Key]:
-        """Return what the service lists of a kind."""
+    def listed(self, kind: str, by: str = KEYS[0], **of: Any) -> list[Key]:
+        """Return what the service lists of a kind, by a key."""
         above, found = PARENTS.get(kind), []
+        hidden = {("person", WITHOUT_LINK), *self.deleted, *(self.unseen if by == "group" else ())}
         for key, state in self.things.items():
-            is_there = not self.deleted & {key, (above, state.get(f"{above}_id"))}
+            is_there = not hidden & {key, (above, state.get(f"{above}_id"))}
             if key[0] == kind and is_there and all(state[name] == value for name, value in of.items()):
                 found.append(key)
         return found
 
     # --- what is seen of it ---------------------------------------------------------------------------
 
-    def deliver(self, *, bare: bool = False, again: Iterable[timedelta] = ()) -> None:
-        """Send what waits as one message; `again` are the waits before its retries."""
+    def deliver(
+        self, *, bare: bool = False, again: Iterable[timedelta] = (), slow: timedelta = timedelta()
+    ) -> None:
+        """Send what waits as one message; `again` are the waits before its retries, `slow` is the receiver's clock."""
         self.messages += 1
         self.tick()
         key = "" if bare else f"k{self.messages}"
         seen = [each._replace(position=n, message=key) for n, each in enumerate(self.outbox)]
         body = [self._element(each) for each in seen]
         for wait in (timedelta(), *again):
-            at = None if bare else self.now + wait + timedelta(microseconds=self.messages)
+            at = None if bare else self.now + wait - slow + timedelta(microseconds=self.messages)
             self.documents.append(Document(body, seen, at, "received_at"))
 
     def test(self) -> None:
@@ -288,20 +377,21 @@ class World:
         path, kind = pull.path(name), next(kind for kind, table in TABLES.items() if name.endswith(table))
         above = path.partition("/{id}/")[0]
         if above == path:
-            yield path, [key for key in self.listed(kind) if not self.things[key].get("by_campaign_only")]
+            rows = self.listed(kind, pull.key)
+            yield path, [key for key in rows if not self.things[key].get("by_campaign_only")]
             return
         parents = {key: None for each in pull.found if each.endswith(above) for key in pull.found[each]}
         if name == "campaign_events" and pull.campaigns:
             parents = dict.fromkeys(("event_campaign", own_id) for own_id in pull.campaigns)
         for key in parents:
-            if key in self.deleted:  # since its list was read
+            if key not in self.listed(key[0], pull.key):  # since its list was read
                 pull.incomplete.add(name)
                 continue
             campaign = (
                 self.things[key]["event_campaign_id"] if self.things[key].get("by_campaign_only") else None
             )
             below = path.replace("{id}", key[1])
-            rows = self.listed(kind, **{f"{key[0]}_id": key[1]})
+            rows = self.listed(kind, pull.key, **{f"{key[0]}_id": key[1]})
             yield f"event_campaigns/{campaign}/{below}" if campaign else below, rows
 
     # --- documents ------------------------------------------------------------------------------------
@@ -327,18 +417,21 @@ class World:
     def _element(self, seen: Seen) -> State:
         group = seen.state.get("sponsor")
         sponsor = {"title": group, "url": f"https://{group}.example"} if group else None
-        siblings = given(idempotency_key=seen.message or None, **{f"{self.prefix}:sponsor": sponsor})
+        siblings = given(idempotency_key=seen.message or None, **{f"{self.own_keys}sponsor": sponsor})
         return {f"osdi:{seen.kind}": self._resource(seen)} | siblings
 
     def _resource(self, seen: Seen) -> State:
         """Write a thing as the API or a webhook does."""
         state, kind, v1 = seen.state, seen.kind, seen.v1
         value = given(
-            identifiers=[f"{self.prefix}:{seen.id}"] if "identifiers" in seen.parts else None,
+            id=seen.id if seen.parent in WITH_PLAIN_IDS else None,
+            identifiers=[f"{self.prefix}:{seen.id}"]
+            if seen.has_address and "identifiers" in seen.parts
+            else None,
             **{"created_at" if v1 else "created_date": iso(state.get("created_date"))},
             **{"modified_at" if v1 else "modified_date": iso(state.get("modified_date"))},
         )
-        links = {"self": {"href": seen.address}}
+        links = {"self": {"href": seen.address}} if seen.has_address else {}
         if kind == "person":
             value |= self._person(state, language="en")
         else:
@@ -347,17 +440,19 @@ class World:
         return value | ({"_links": links} if "links" in seen.parts else {})
 
     def _titled(self, seen: Seen, _: State) -> State:
-        return given(title=seen.state["title"], total_signatures=seen.state.get("total_signatures"))
+        title = {"summary" if seen.v1 else "title": seen.state["title"]}
+        return title | given(total_signatures=seen.state.get("total_signatures"))
 
     def _act(self, seen: Seen, links: State) -> State:
-        state, own, is_page, value = seen.state, self.prefix, seen.message is None, {}
+        state, own, is_page, value = seen.state, self.own_keys, seen.message is None, {}
         for kind in (PARENTS[seen.kind], "person"):
             if own_id := state.get(f"{kind}_id"):
-                links[f"osdi:{kind}"] = {"href": seen.of(kind, own_id)}
-                value |= {f"{own}:{kind}_id": own_id} if is_page and "links" in seen.parts else {}
+                name = "people" if seen.v1 and kind == "person" else kind
+                links[f"osdi:{name}"] = {"href": seen.of(kind, own_id)}
+                value |= {f"{own}{kind}_id": own_id} if is_page and "links" in seen.parts else {}
         if "referrer" in seen.parts:  # the API writes what stands for no value
             absent = {"source": "none", "website": "api"} if is_page else {}
-            value[f"{own}:referrer_data"] = absent | given(**{key: state.get(key) for key in REFERRER})
+            value[f"{own}referrer_data"] = absent | given(**{key: state.get(key) for key in REFERRER})
         if "person" in seen.parts:
             dates = {key: iso(state["person"].get(key)) for key in ("created_date", "modified_date")}
             value["person"] = self._person(state["person"]) | given(**dates)
@@ -365,31 +460,34 @@ class World:
         return value | given(comments=state.get("comments"), status=state.get("status"), add_tags=tags)
 
     def _event(self, seen: Seen, links: State) -> State:
-        state, own, group = seen.state, self.prefix, seen.state.get("sponsor")
+        state, own, group = seen.state, self.own_keys, seen.state.get("sponsor")
         links["osdi:creator"] = links["osdi:organizer"] = {"href": seen.of("person", "p3")}
         place = state.get("place") and given(**dict(zip(("country", "region"), state["place"], strict=True)))
         names = ("summary", "start", "url") if seen.v1 else ("title", "start_date", "browser_url")
         values = state["title"], f"{state['start_date']:%Y-%m-%dT%H:%M:%SZ}"
         value = dict(zip(names, values, strict=False)) | given(location=place, status=state.get("status"))
         value |= given(total_accepted=state["total_accepted"])
-        value |= given(**{f"{own}:event_campaign_id": state["event_campaign_id"]})
+        value |= given(**{f"{own}event_campaign_id": state["event_campaign_id"]})
         if "sponsor" in seen.parts:
-            value[f"{own}:sponsor"] = {names[0]: group, names[2]: f"https://{group}.example"}
+            value[f"{own}sponsor"] = {names[0]: group, names[2]: f"https://{group}.example"}
         if not seen.v1:
-            return value | given(capacity=state.get("capacity"), **{f"{own}:hidden": state.get("hidden")})
+            return value | given(capacity=state.get("capacity"), **{f"{own}hidden": state.get("hidden")})
         creator = self._resource(
             Seen("person", "p3", state["creator"], frozenset({"identifiers", "links"}), v1=True)
         )
         return value | {"_embedded": {"osdi:creator": creator, "osdi:organizer": creator}}
 
     def _person(self, state: State, language: str | None = None) -> State:
-        """Write the data of a person; the last e-mail address is the primary one."""
+        """Write the data of a person; the last e-mail address is the primary one.
+
+        Entries can lack their value: an address is then an empty text, a number None.
+        """
         emails, places, phones = (state.get(key) for key in ("emails", "places", "phones"))
         keys = "country", "region", "locality"
         addresses = [dict(zip(keys, place, strict=True)) for place in places or ()]
         return given(
             email_addresses=emails and [{"address": one, "primary": one == emails[-1]} for one in emails],
-            phone_numbers=phones and [{"number": one, "status": "subscribed"} for one in phones],
+            phone_numbers=phones and [given(number=one, status="subscribed") for one in phones],
             postal_addresses=places and [given(**one, language=language) for one in addresses],
             **{key: state.get(key) for key in (*PERSON["name"], "languages_spoken", "custom_fields")},
         )

@@ -59,7 +59,7 @@ def test_complete_pulls_are_points_of_growth_and_what_they_lack_is_gone() -> Non
     for lacks in "petitions", None:
         world.tick(timedelta(days=1))
         world.pull(names, lacks=lacks)
-    world.deleted.add(("petition", "t2"))
+    world.hide(("petition", "t2"))
     world.tick(timedelta(hours=1))
     pull = world.pull(["petitions"])
     truth = truth_of(world)

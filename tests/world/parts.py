@@ -1,0 +1,120 @@
+"""What is left of a world's tables by filters, as a filter holds for every table that leads to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from datetime import datetime
+from typing import Any
+
+from tests.world.history import joined
+from tests.world.truth import Row, Truth
+
+Filters = Mapping[str, Any]
+Keeps = Callable[[Row], bool]
+
+SUBJECTS = {"signed": "signatures", "rsvped": "attendances", "attended": "attendances", "hosted": "events"}
+#: The tables that lead to what a filter names; those of people follow from the acts that remain.
+LEADING = {
+    "campaign": ("event_campaigns", "events", "attendances", "event_people"),
+    "status": ("events", "attendances", "event_people"),
+    "petition": (
+        *("petitions", "signatures", "signature_tags", "signature_emails"),
+        "signature_custom_fields",
+    ),
+}
+DATES = {
+    "events": "start_date",
+    "attendances": "created_date",
+    "signatures": "created_date",
+    "actions": "date",
+}
+#: What belongs to rows of another table: it is left with them.
+CHILDREN = {"event_people": ("events", "event_id")} | {
+    table: ("signatures", "signature_id") for table in LEADING["petition"] if table.startswith("signature_")
+}
+
+
+def part(truth: Truth, done: list[Row], filters: Filters) -> dict[str, list[Row]]:
+    """Return the rows of each table that leads to all filters, the acts with their numbers in the whole world."""
+    tables = truth.tables | {"actions": done}
+    names = [name for name in tables if all(name in _leading(tables, each) for each in filters)]
+    kept = {
+        name: [*filter(_keeps(truth, name, filters), tables[name])] for name in names if name not in CHILDREN
+    }
+    for name in CHILDREN.keys() & names:
+        parent, own_id = CHILDREN[name]
+        ids = {row[own_id] for row in kept[parent]}
+        kept[name] = [row for row in tables[name] if row[own_id] in ids]
+    people = {act["person_id"] for act in kept["actions"]}
+    kept["people"] = [row for row in tables["people"] if row["person_id"] in people]
+    return {name: kept[name] for name in names}
+
+
+def occur(truth: Truth, filters: Filters) -> bool:
+    """Return whether every value that filters ask for is that of something in the tables."""
+    columns = {"petition": ("petition_id",), "campaign": ("event_campaign_id",)}
+    return all(
+        any(
+            row.get(column) == filters[name]
+            for rows in truth.tables.values()
+            for row in rows
+            for column in names
+        )
+        for name, names in columns.items()
+        if name in filters
+    )
+
+
+def of_part(truth: Truth, rows: Mapping[str, list[Row]]) -> Truth:
+    """Return the truth of a part, with the titles of all."""
+    part = copy(truth)
+    titled = {name: truth.tables[name] for name in ("petitions", "event_campaigns")}
+    part.tables = {name: rows.get(name, []) for name in truth.tables} | titled
+    return part
+
+
+def _leading(tables: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    return (*LEADING.get(name, tables), "actions", "people")
+
+
+def _keeps(truth: Truth, table: str, filters: Filters) -> Keeps:
+    tests = [_test(truth, table, name, value) for name, value in filters.items()]
+    return lambda row: all(test(row) for test in tests)
+
+
+def _test(truth: Truth, table: str, name: str, value: Any) -> Keeps:
+    """Return whether a row of a table is left by a filter."""
+    if table == "people":
+        return lambda _: True
+    if name in ("since", "until"):
+        return lambda row: table not in DATES or _is_in_period(row[DATES[table]], name, value)
+    if table == "actions":
+        own = "petitions" if name == "petition" else "events"
+        subjects = _ids(truth, own, name, value)
+        acts = ("signed",) if name == "petition" else ("rsvped", "attended", "hosted")
+        return lambda row: row["action"] in acts and row["subject_id"] in subjects
+    if name == "petition":
+        return lambda row: row.get("petition_id") == value
+    if table == "event_campaigns":
+        return lambda row: row["event_campaign_id"] == value
+    events = _ids(truth, "events", name, value)
+    return lambda row: row["event_id"] in events
+
+
+def _ids(truth: Truth, table: str, name: str, value: Any) -> set[str]:
+    """Return the ids of events or petitions that a filter names."""
+    if name == "petition":
+        return {value}
+    column = {"campaign": "event_campaign_id", "status": "status"}[name]
+    same = joined if name == "status" else str
+    return {
+        row["event_id"] for row in truth.tables[table] if row[column] and same(row[column]) == same(value)
+    }
+
+
+def _is_in_period(date: datetime | None, name: str, value: datetime) -> bool:
+    if date is None:
+        return False
+    value = value if date.tzinfo else value.replace(tzinfo=None)
+    return date >= value if name == "since" else date < value
