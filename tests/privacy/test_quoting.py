@@ -648,6 +648,7 @@ def documents_with_somebody() -> Iterator[Any]:
         yield around(value)
         yield [around(value)]
         yield {"received_at": around(value), "fetched_at": around(value), "body": DOCUMENTS[0]}
+        yield {str(value): [{"payload": json.dumps(DOCUMENTS[0]), "at": around(value)}, around(value)]}
 
 
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
