@@ -244,9 +244,9 @@ class Resolution:
 
     @property
     def late_sources(self) -> tuple[PersonSource, ...]:
-        """The acts of which persons are only needed to fill acts: they can wait until all are read."""
-        fills = () if PEOPLE in self.asked else self.fills
-        return tuple(source for source in self.sources if source.table in fills)
+        """The acts of which persons are only needed for acts: they can wait until all are read."""
+        acting = () if PEOPLE in self.asked else self.acting
+        return tuple(source for source in self.sources if source.table in acting)
 
     def persons_in(self, source: PersonSource, rows: pa.Table, main: pa.Table) -> pa.Table:
         """Return the versions of persons in rows of a table, as `PersonSource.versions` does."""

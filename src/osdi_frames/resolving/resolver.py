@@ -24,7 +24,7 @@ from osdi_frames.resolving.people import Donors
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE, Resolution, Rows
 from osdi_frames.resolving.spilled import SpilledTables
 from osdi_frames.resolving.versions import (
-    BY_ADDRESS,
+    ADDRESS,
     PERSON_ID,
     Merger,
     Versions,
@@ -173,39 +173,63 @@ class Collected:
     def add_late_persons(
         self, resolution: Resolution, engine: Engine, mergers: Mapping[ElementType, Merger] | None = None
     ) -> None:
-        """Keep the persons of acts that are only needed to fill acts.
+        """Keep the persons of acts that are only needed to fill acts, or to know who acted.
 
-        Where nothing is collected elsewhere, so that the acts have been compared, a person of one version completes
-        none, if all persons have an id that no act changes.
+        Where nothing is collected elsewhere, so that the acts have been compared, these are the persons of several
+        versions, and those whom an address or another version of an act makes another.
         """
         if not resolution.late_sources:
             return
-        persons, again = self.versions[PEOPLE.element], None
+        persons = self.versions[PEOPLE.element]
         acts = [self.versions[source.table.element] for source in resolution.late_sources]
-        if mergers is not None and not any(map(_has_others, mergers.values())):
-            seen = [some["person_low"] for versions in acts for some in versions.seen]
-            again = _again([*seen, *(some["low"] for some in persons.seen)])
+        needed = None
+        if mergers is not None:
+            moved = pa.concat_tables([merger.moved for merger in mergers.values()])
+            seen = [*chain.from_iterable(versions.seen for versions in acts)]
+            needed = _Needed.of(seen, [*persons.seen], moved, again=bool(resolution.fills))
         for source, versions in zip(resolution.late_sources, acts, strict=True):
-            for rows, seen in zip(versions.main.mapped, filter(len, versions.seen), strict=True):
-                chosen = rows if again is None else rows.filter(pc.is_in(seen["person_low"], again))
+            for rows, some in zip(versions.main.mapped, filter(len, versions.seen), strict=True):
+                chosen = rows if needed is None else rows.filter(needed.among(some))
                 if len(chosen):
                     persons.see(resolution.persons_in(source, chosen, chosen), engine)
 
 
-def _has_others(acts: Merger) -> bool:
-    """Return whether persons of acts are known by an address, or by another version of the act."""
-    if not acts.rules.has_person or not len(acts.persons):
-        return False
-    by_address = pc.equal(acts.persons["person_high"], pa.scalar(BY_ADDRESS, pa.uint64()))
-    return bool(len(acts.moved) or pc.any(by_address).as_py())
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """Which versions of persons another version can change, or be changed by."""
+
+    persons: pa.Array
+    """The second halves of the identities of persons with an id."""
+    addresses: pa.Array
+    """Those of persons without one."""
+    moved: pa.Array
+    """The numbers of versions of acts whose person another version says."""
+
+    @classmethod
+    def of(
+        cls, acts: Sequence[pa.Table], persons: Sequence[pa.Table], moved: pa.Table, *, again: bool
+    ) -> _Needed:
+        """Find them in what was seen of acts and of other persons; with `again`, persons of several versions, too."""
+        every = [(some["person_low"], some[ADDRESS]) for some in acts]
+        loose = [address.filter(person.is_null()) for person, address in every]
+        addresses = pa.array(np.unique(_joined(loose)), pa.uint64())
+        every += [(some["low"], some[ADDRESS]) for some in persons]
+        found = [moved["person_low"]]
+        if len(addresses):
+            found += [person.filter(pc.is_in(address, addresses)) for person, address in every]
+        several = np.sort(_joined([person for person, _ in every])) if again else np.empty(0, np.uint64)
+        lows = np.concatenate([_joined(found), several[1:][several[1:] == several[:-1]]])
+        return cls(pa.array(np.unique(lows), pa.uint64()), addresses, moved[ELEMENT].combine_chunks())
+
+    def among(self, seen: pa.Table) -> pa.ChunkedArray:
+        """Return which versions of acts have such a person."""
+        is_loose = pc.and_(pc.is_null(seen["person_low"]), pc.is_in(seen[ADDRESS], self.addresses))
+        found = pc.or_(pc.is_in(seen["person_low"], self.persons), is_loose)
+        return pc.or_(found, pc.is_in(seen[ELEMENT], self.moved))
 
 
-def _again(seen: Sequence[pa.ChunkedArray]) -> pa.Array:
-    """Return the values that occur more than once."""
-    values = np.sort(
-        np.concatenate([np.empty(0, np.uint64), *(some.drop_null().to_numpy() for some in seen)])
-    )
-    return pa.array(np.unique(values[1:][values[1:] == values[:-1]]), pa.uint64())
+def _joined(values: Sequence[pa.ChunkedArray]) -> np.ndarray:
+    return np.concatenate([np.empty(0, np.uint64), *(some.drop_null().to_numpy() for some in values)])
 
 
 @dataclass(frozen=True, slots=True)
