@@ -1473,7 +1473,17 @@ def attendances(element: Element, prefixes: list[str]) -> list[Row]:
     status = text(element.value.get("status"))
     came = boolean(element.value.get("attended")) or status_word(status) in ("attended", "checkedin")
     row = action(element, prefixes, "attendance", "event")
-    return [row | {"status": status, "attended": came}]
+    own = {"status": status, "attended": came}
+    return [row | own | of_tickets(attendance_tickets(element, prefixes))]
+
+
+def of_tickets(tickets: list[Row]) -> Row:
+    """Return the sum of the amounts of tickets, and their currency; nothing of several currencies."""
+    codes = {ticket["currency"] for ticket in tickets}
+    amounts = [ticket["amount"] for ticket in tickets if ticket["amount"] is not None]
+    if len(codes) != 1:
+        return {"amount": None, "currency": None}
+    return {"amount": sum(amounts) if amounts else None, "currency": codes.pop()}
 
 
 def status_word(status: str | None) -> str:

@@ -74,6 +74,32 @@ def test_the_tickets_of_an_attendance_have_exact_amounts():
     assert of.check([attendance]).empty
 
 
+@pytest.mark.parametrize(
+    ("tickets", "amount", "currency"),
+    [
+        (TICKETS, Decimal("125.00"), "USD"),
+        ([*TICKETS, {"amount": 5, "currency": "EUR"}], None, None),
+        ([*TICKETS, {"amount": 5}], None, None),
+        ([{"amount": 5}, {"title": "Free"}], Decimal("5.00"), None),
+        ([{"title": "Free"}], None, None),
+        ([{"amount": "9999999999999.99"}] * 2, None, None),
+        ([], None, None),
+    ],
+    ids=["one currency", "two", "one and none", "none", "no amount", "too large a sum", "no ticket"],
+)
+def test_the_amount_of_an_attendance_is_that_of_all_its_tickets_in_one_currency(tickets, amount, currency):
+    several = enumerate((tickets, [], TICKETS))
+    acts = (ACT | {"identifiers": [f"platform:{number}"], "tickets": some} for number, some in several)
+    archive = of.open([[{ACTS["attendance"]: act}] for act in acts])
+    attendances = archive.attendances(["amount", "currency"]).astype(object)
+    of_acts = archive.actions(["action", "amount", "currency"]).astype(object)
+    for found in (attendances, of_acts[of_acts["action"] == "rsvped"][["amount", "currency"]]):
+        rows = found.where(found.notna(), None).to_numpy().tolist()
+        assert sorted(rows, key=str) == sorted(
+            [[amount, currency], [None, None], [Decimal("125.00"), "USD"]], key=str
+        )
+
+
 def upload(number, key="action_network:upload", **fields):
     person = {
         "email_addresses": [{"address": f"{number}@uploaded.example"}],

@@ -334,7 +334,8 @@ class Truth:
             "element": message.position,
             own: seen.state.get(own),
         }
-        row |= {"attended": row["status"] == "attended"} if kind == "attendance" else {}
+        if kind == "attendance":
+            row |= {"attended": row["status"] == "attended", "amount": None, "currency": None}
         for name in above, "person":
             row[f"{name}_id"] = linked.state.get(f"{name}_id")
             row[f"{name}_url"] = linked.of(name, row[f"{name}_id"])

@@ -160,6 +160,18 @@ class _Values:
                 )
         return found
 
+    def of_entries(self, column: Column) -> tuple[pa.Array, np.ndarray]:
+        """Return what stands at the path of a column in each entry of a list, and the numbers of their elements."""
+        steps = (*self.head, *Path.parse(column.v2[0]).steps)
+        values, _ = self.parsed.read(steps, column.type)
+        return values, self.parsed.found_at(steps)[1]
+
+    def at_owners(self, owners: pa.ChunkedArray, values: pa.Array) -> pa.Array:
+        """Return values at the numbers of their elements; null of other elements."""
+        numbers = np.full(len(self.parsed.at(self.head)), -1)
+        numbers[owners.to_numpy()] = np.arange(len(values))
+        return take(values, numbers)
+
     def carried(self, blocks: Blocks) -> np.ndarray:
         """Return which blocks are carried, a bit for each."""
         bits = np.zeros(len(self.parsed.at(self.head)), np.int64)
@@ -259,6 +271,10 @@ def _person(addresses: pa.Array) -> pa.Array:
     return pc.struct_field(pc.extract_regex(addresses, r"/people/(?P<id>[^/?#]+)/?(?:[?#].*)?$"), [0])
 
 
+def _upper(texts: pa.Array) -> pa.Array:
+    return pc.utf8_upper(pc.utf8_trim_whitespace(texts))
+
+
 def _identifier(texts: pa.Array) -> pa.Array:
     return last_part(texts, ":")
 
@@ -271,7 +287,7 @@ def _system(texts: pa.Array) -> pa.Array:
 _FUNCTIONS: Mapping[str, Callable[[pa.Array], pa.Array]] = {
     "id": last_segment,
     "person": _person,
-    "upper": lambda texts: pc.utf8_upper(pc.utf8_trim_whitespace(texts)),
+    "upper": _upper,
     "held": lambda texts: pc.if_else(held(texts), texts, None),
     "system": _system,
     "identifier": _identifier,
@@ -326,9 +342,22 @@ def _attended(values: _Values, column: Column) -> pa.Array:
     return pa.array(true(values.at_paths(column)) | true(came))
 
 
+def _of_tickets(values: _Values, column: Column) -> pa.Array:
+    """Return the sum of the amounts of all tickets, or their currency; null where these have several currencies."""
+    codes, owners = values.of_entries(values.table.column("currency"))
+    tickets = {"owner": owners, "code": _upper(codes), "amount": values.of_entries(column)[0]}
+    wanted, way = ("code", "one") if column.name == "currency" else ("amount", "sum")
+    counted = ("code", "count_distinct", pc.CountOptions(mode="all"))
+    found = pa.table(tickets).group_by("owner").aggregate([counted, (wanted, way)])
+    found = found.filter(pc.equal(found["code_count_distinct"], 1))
+    return values.at_owners(found["owner"], cast(one(found[f"{wanted}_{way}"]), arrow_type(column.type)))
+
+
 _DERIVED: Mapping[str, Callable[[_Values, Column], pa.Array]] = {
+    "amount": _of_tickets,
     "api_version": _api_version,
     "attended": _attended,
+    "currency": _of_tickets,
     "targeting_label": _targeting_label,
 }
 

@@ -77,7 +77,7 @@ class Act:
 ACTS = (
     Act("hosted", EVENTS, EVENTS, person="creator_id", own=()),
     Act("signed", SIGNATURES, PETITIONS),
-    Act("rsvped", ATTENDANCES, EVENTS),
+    Act("rsvped", ATTENDANCES, EVENTS, own=(*REFERRED, *PLACE, *MONEY)),
     Act("attended", ATTENDANCES, EVENTS, only="attended", at="start_date"),
     Act("submitted", SUBMISSIONS, FORMS),
     Act("donated", DONATIONS, FUNDRAISING_PAGES, own=(*REFERRED, *PLACE, *MONEY)),
@@ -114,7 +114,8 @@ ACTIONS = Table(
         _made("title", "Title of that.", privacy=FREE_TEXT),
         *_taken(REFERRER_DATA, *REFERRED),
         *_taken(LOCATION, *PLACE),
-        *_taken(DONATIONS.columns, *MONEY),
+        _made("amount", "Amount of a donation, or of all tickets.", "decimal"),
+        *_taken(DONATIONS.columns, "currency"),
         _made("number", "Which of the person's acts that count, from 1.", "int64"),
         _made("is_first", "Whether it is the person's first.", "bool"),
         _made("is_new", "Whether the person was not known before.", "bool"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from osdi_frames.tables.act import act_table, act_type, entries_of
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.resource import POSITION, column
-from osdi_frames.tables.schema import FREE_TEXT, SENSITIVE, Column, ExclusionRule
+from osdi_frames.tables.schema import FREE_TEXT, SENSITIVE, Column, ExclusionRule, Type
 
 #: The statuses of those who came, and of RSVPs that do not count unless the person came nevertheless.
 CAME = ("attended", "checked in")
@@ -23,6 +23,14 @@ ATTENDANCE = act_type(
     statuses=("accepted", "confirmed", *CAME),
     content=("person_id", "event_id"),
 )
+
+
+def _of_tickets(name: str, kind: Type, meaning: str, *derived: str) -> Column:
+    """Declare what the tickets of an attendance are together."""
+    paths = (f"tickets[].{name}",)
+    return Column(name, kind, paths, paths, meaning, "derived", derived, SENSITIVE)
+
+
 ATTENDANCES = act_table(
     ATTENDANCE,
     EVENT,
@@ -38,6 +46,8 @@ ATTENDANCES = act_table(
         "derived",
         ("status",),
     ),
+    _of_tickets("amount", "decimal", "Of all tickets, where these have one currency.", "currency"),
+    _of_tickets("currency", "string", "Currency code of the tickets, in upper case."),
 )
 TICKETS = entries_of(
     ATTENDANCES,
