@@ -332,9 +332,10 @@ class Archive(Reader):
             One row a problem (`osdi_frames.problems.ProblemKind`), equal ones counted: `source_file` and
             `source_line` of the first, `severity`, `problem`, `detail`, `count`. An ``error`` is what
             ``on_error="raise"`` stops at; a ``warning`` was mended, is a date more than ten years away from most
-            others, or what a receiver keeps in its quarantine; ``info`` are keys and element types that no table
-            takes, as new fields of the service. Its ``attrs`` count the `files`, `documents` and `elements` read. To
-            see long details whole: ``pd.set_option("display.max_colwidth", None)``.
+            others, a collection that lists more than the archive holds, or what a receiver keeps in its quarantine;
+            ``info`` are keys and element types that no table takes, as new fields of the service. Its ``attrs`` count
+            the `files`, `documents` and `elements` read. To see long details whole:
+            ``pd.set_option("display.max_colwidth", None)``.
 
         Raises
         ------
@@ -466,7 +467,11 @@ class Archive(Reader):
 
         observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
         resolution = self.resolution(
-            wanted.columns, snapshots=wanted.snapshots, whole=wanted.titles, inspects=wanted.for_page
+            wanted.columns,
+            snapshots=wanted.snapshots,
+            whole=wanted.titles,
+            inspects=wanted.for_page,
+            lists=True,
         )
         tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
         inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
@@ -478,6 +483,7 @@ class Archive(Reader):
             last=last,
             unplaced=resolution.unplaced,
             known_by_address=resolution.known_by_address,
+            incomplete=observer.incomplete,
         )
         return ShownReport.of(made)
 

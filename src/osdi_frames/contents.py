@@ -11,6 +11,7 @@ import pandas as pd
 
 from osdi_frames.errors import counted, printable
 from osdi_frames.parsing.check import Inspection
+from osdi_frames.problems import ProblemKind
 from osdi_frames.reader import Reader
 from osdi_frames.reports import exclusion
 from osdi_frames.sources.manifest import Manifest, manifests
@@ -115,7 +116,9 @@ class Contents:
         if self.inspection is None:
             return [*lines, self.note]
         lines += [by_address_alone(self.known_by_address)] if self.known_by_address else []
-        return [*lines, *_of_problems(self.inspection.problems)]
+        problems = self.inspection.problems
+        lacking = problems.loc[problems["problem"] == ProblemKind.INCOMPLETE, "detail"]
+        return [*lines, *lacking, *_of_problems(problems)]
 
     def _of_files(self) -> str:
         """Count the files; a pass knows those inside of others."""

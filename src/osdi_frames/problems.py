@@ -60,6 +60,7 @@ class ProblemKind(StrEnum):
     NO_DATETIME = "not a datetime"  # of ISO 8601
     SURROGATE = "a lone surrogate, read as U+FFFD"  # half of a character
     DOUBTFUL_DATE = "doubtful date, far from most others"  # by more than ten years
+    INCOMPLETE = "incomplete collection"  # its newest total says that the service lists more of it
     UNKNOWN_STATUS = "unknown status"  # it counts
     DUPLICATE_KEY = "duplicate key, the first is read"
     UNDECLARED = "undeclared key"  # of no table: perhaps a new field of the service

@@ -91,6 +91,7 @@ class Reader:
         dedupe: Dedupe = True,
         people: bool = True,
         inspects: bool = False,
+        lists: bool = False,
     ) -> Resolution:
         """Compile a request for some tables of this source; see `Request`.
 
@@ -105,6 +106,7 @@ class Reader:
             people=people,
             filters=self.filters,
             inspects=inspects,
+            lists=lists,
         )
         resolution = Resolution(request)
         if resolution.asks_what_is_gone:

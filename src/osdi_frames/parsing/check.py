@@ -88,6 +88,7 @@ class Inspector(Observer):
         self.files |= result.files
         self.documents += result.documents
         self.elements.update(result.elements)
+        self.listings.add(result.pages, result.rows)
         for found in sorted((*result.keys, *result.findings), key=attrgetter("number")):
             place, what, element = found.place, found.finding, found.element
             key = element.relative(what.key) if element else POSITION.sub("[]", what.key)
@@ -102,10 +103,14 @@ class Inspector(Observer):
                 self._see_statuses(select.table.element, rows)
 
     def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
-        """List quarantined bodies and doubtful dates.
+        """List quarantined bodies, doubtful dates, and collections of which a whole source lacks something.
 
         What was skipped is a warning.
         """
+        self.incomplete = self.listings.incomplete() if whole else []
+        for lacking in self.incomplete:
+            problem = Problem(lacking.place, ProblemKind.INCOMPLETE, lacking.text, "warning")
+            self._add(problem, lacking.type, lacking.collections)
         for folder, bodies in self.quarantined():
             what = "bodies that are no deliveries, not read"
             self._add(Problem(Place(folder), ProblemKind.QUARANTINE, what, "warning"), "", bodies)

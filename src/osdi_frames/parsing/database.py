@@ -328,6 +328,14 @@ def entry_keys_query(form: Form) -> str:
         FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
 
 
+def values_query(paths: Iterable[Keys]) -> str:
+    """Return the query for the scalars at paths, as text.
+
+    Its rows are the numbers of the documents, and lists.
+    """
+    return f"SELECT number, json_extract_string(document, {_listed(map(json_path, paths))}) FROM documents"
+
+
 def nesting_query(form: Form, collections: Iterable[str]) -> str:
     """Return the query for pages with nested collections.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
@@ -71,6 +71,8 @@ class Element:
     """Where that stands."""
     timestamps: Mapping[str, Any] | None = None
     """The timestamps of the envelope, if there is one."""
+    page: Mapping[str, Any] | None = None
+    """The page whose collection it is in, within its envelope, if it has one."""
 
     def relative(self, key: str) -> str:
         """Return a key relative to the element.
@@ -138,6 +140,8 @@ class _Walk:
     prefixes: Sequence[str]
     named: ElementType | None
     timestamps: Mapping[str, Any] | None = None
+    envelope: Mapping[str, Any] = field(default_factory=dict)
+    page: Mapping[str, Any] | None = None
 
     def document(self, body: Any, key: str, position: int | None = None) -> _Met:
         """Walk through a document, or an array's entry.
@@ -149,7 +153,8 @@ class _Walk:
             yield from self._delivered(body, key, position)
         elif form.enveloped:
             yield from undeclared(body, ENVELOPE, self.prefixes)
-            inside = replace(self, timestamps={name: body.get(name) for name in TIMESTAMPS})
+            times = {name: body.get(name) for name in TIMESTAMPS}
+            inside = replace(self, timestamps=times, envelope={**times, URL: body.get(URL)})
             if is_quarantined(body):
                 yield inside._quarantined(body, key)
             else:
@@ -237,7 +242,7 @@ class _Walk:
             without = {name: value for name, value in body.items() if name != "_embedded"}
             element = replace(element, value=without | ({"_embedded": others} if others else {}))
         yield element
-        yield self._embedded(body, element.key)
+        yield replace(self, page=None)._embedded(body, element.key)
 
     def _page(self, body: dict[str, Any], key: str) -> _Met:
         yield from _around_page(body, self.prefixes)
@@ -246,7 +251,7 @@ class _Walk:
                 yield Finding(
                     ProblemKind.NO_LIST, _joined(key, f"_embedded.{name}"), shown(body["_embedded"][name])
                 )
-        yield self._embedded(body, key)
+        yield replace(self, page={**self.envelope, BODY: body})._embedded(body, key)
 
     def _embedded(self, body: dict[str, Any], key: str) -> _Met:
         positions: defaultdict[ElementType, Iterator[int]] = defaultdict(count)
@@ -255,7 +260,10 @@ class _Walk:
             for number, entry in enumerate(entries if isinstance(entries, list) else ()):
                 position, place = next(positions[element]), _joined(key, f"_embedded.{name}[{number}]")
                 if isinstance(entry, dict):
-                    yield self._resource(Element(element, entry, position, place, timestamps=self.timestamps))
+                    found = Element(
+                        element, entry, position, place, timestamps=self.timestamps, page=self.page
+                    )
+                    yield self._resource(found)
                 else:
                     yield Finding(ProblemKind.NO_OBJECT, place, shown(entry))
 

@@ -22,6 +22,7 @@ from osdi_frames.parsing import database
 from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, only, rows, valid
 from osdi_frames.parsing.database import Engine, engine, refused
 from osdi_frames.parsing.documents import Element, elements
+from osdi_frames.parsing.listings import ListedPage, listed_page, page_paths
 from osdi_frames.parsing.mend import has_shape, mend
 from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
 from osdi_frames.parsing.undeclared import count_keys
@@ -29,7 +30,7 @@ from osdi_frames.parsing.underscored import with_colons
 from osdi_frames.problems import Finding, Place, ProblemKind
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.tables import element_types
-from osdi_frames.tables.document_forms import Form, form_by_types, is_wrapper, probes
+from osdi_frames.tables.document_forms import Form, form_by_types, is_wrapper, probes, value_at
 
 _EVERY = (1 << POSITIONS) - 1  # the position of all elements of a document
 _GROUP = 16 << 20  # bytes of documents that are read together
@@ -68,6 +69,8 @@ class GroupResult:
     """The keys that no table reads or that occur twice, once each; in an inspection."""
     files: set[str] = field(default_factory=set)
     """The files that its documents are in; in an inspection."""
+    pages: list[ListedPage] = field(default_factory=list)
+    """What its pages say of their collections, where the plan lists them."""
 
 
 def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
@@ -145,6 +148,8 @@ class _Group:
     """The elements of others that are mended; _EVERY stands for all of a document."""
     alike: dict[tuple[str, ...], Occurrences] = field(default_factory=dict)
     """The findings that are in no element."""
+    listed: dict[int, ListedPage] = field(default_factory=dict)
+    """The pages that a query has listed, by the number of their document."""
 
     def read(self) -> GroupResult:
         """Read all documents."""
@@ -157,6 +162,7 @@ class _Group:
         """Read the documents in which everything fits, and return the others."""
         self._read_parsable(self._decoded(), clean=True)
         self.result.documents = len(self.group) - len(self.unparsable)
+        self.listed = {number: page for number, page in self.listed.items() if number not in self.unparsable}
         return self._ended(), only(self.group, self.unparsable)
 
     def _ended(self) -> GroupResult:
@@ -165,6 +171,7 @@ class _Group:
         self.result.elements = {
             element.name: sum(map(len, self.found[main])) for element, (main, *_) in selects.items()
         }
+        self.result.pages.extend(self.listed.values())
         if self.plan.inspects:
             self.result.files.update(self.group["source_file"].drop_null().unique().to_pylist())
         for select in chain.from_iterable(selects.values()):
@@ -249,6 +256,7 @@ class _Group:
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
         """Sort documents by form; find unparsable ones."""
         numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
+        self.listed = {}
         for pattern, enveloped in database.DELIVERIES:
             begun = pc.match_substring_regex(documents["document"], pattern)
             if numbers := documents["number"].filter(begun).to_pylist():
@@ -265,6 +273,8 @@ class _Group:
         parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
         for form, numbers in numbers_of.items():
             chosen, held = only(documents, numbers), self.plan.queries_for(form)
+            if form.kind == "page" and self.plan.lists_pages and len(form.types) == 1 and held:
+                self._list_pages(form, chosen)
             if form.kind == "page":
                 self.unparsable.update(self._nesting(form, chosen))
             if form.kind == "delivery":
@@ -295,6 +305,15 @@ class _Group:
         if database.possible_keys(deliveries["document"], keys):
             for found, numbers, _ in self._asked(database.entry_keys_query(form), deliveries):
                 yield from numbers if keys.intersection(found) else ()
+
+    def _list_pages(self, form: Form, pages: pa.Table) -> None:
+        """List what pages of one type say of their collections."""
+        places = {row["number"]: row for row in pages.drop_columns(["document"]).to_pylist()}
+        paths = page_paths(enveloped=form.enveloped)
+        for number, values in self._asked(database.values_query(paths), pages):
+            row = places[number]
+            if page := listed_page(row[ELEMENT], form.types[0].name, values, _place(row)):
+                self.listed[number] = page
 
     def _nesting(self, form: Form, pages: pa.Table) -> Iterator[int]:
         """Yield the pages of which an element embeds collections itself."""
@@ -398,6 +417,7 @@ class _Group:
                     if is_unparsable or part.severity == "error":  # queries have listed the rest of others
                         self._note(place, part, candidate[ELEMENT])
                     continue
+                self._list_page_of(part, candidate, place)
                 of_query = candidate[ELEMENT] + part.position
                 if part.type in self.plan.shapes and (is_all or of_query in self.mended):
                     form, text, findings = mend(part, self.plan)
@@ -412,6 +432,15 @@ class _Group:
                         "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
                     }
                     yield form, candidate | mended
+
+    def _list_page_of(self, element: Element, candidate: Mapping[str, Any], place: Place) -> None:
+        """List the page of an element, unless a query has listed it."""
+        if element.page is None or not self.plan.lists_pages or candidate["number"] in self.listed:
+            return
+        values = [value_at(element.page, path) for path in page_paths(enveloped=True)]
+        page = listed_page(candidate[ELEMENT], element.type.name, values, place)
+        if page and page not in self.result.pages[-1:] and element.type in self.plan.selects:
+            self.result.pages.append(page)
 
     def _note(self, place: Place, finding: Finding, number: int) -> None:
         """Note a finding in no element."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 from osdi_frames.errors import SourceWarning, counted, printable
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.group import GroupResult, grouped, read_group
+from osdi_frames.parsing.listings import Incomplete, Listings
 from osdi_frames.parsing.plan import Plan
 from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, warn_caller
 from osdi_frames.quoting import listed, located, quoted
@@ -45,6 +46,9 @@ class Observer:
     first: list[bytes] = field(default_factory=list)
     others: dict[str, None] = field(default_factory=dict)
     """The names of what no table declares."""
+    listings: Listings = field(default_factory=Listings)
+    incomplete: list[Incomplete] = field(default_factory=list)
+    """The collections of which a whole source holds less than they list; known at the end of a reading."""
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are."""
@@ -63,6 +67,7 @@ class Observer:
             self.handle(Problem.at(found.place, found.finding), found.count)
             self.others |= _called(found.finding)
         self.elements.update(result.elements)
+        self.listings.add(result.pages, result.rows)
 
     def lacks(self, plan: Plan) -> bool:
         """Whether nothing was found of what is asked for."""
@@ -81,6 +86,7 @@ class Observer:
 
         Of a whole source, also where nothing was found, or where bodies are not read.
         """
+        self.incomplete = self.listings.incomplete() if whole else []
         if self.policy:
             self.policy.close()
             if whole and self.lacks(plan) and not self.policy.skipped:

@@ -148,12 +148,19 @@ class Plan:
     prefixes: tuple[str, ...]
     inspects: bool
     """Whether all values of all tables are checked, and all keys are listed."""
+    lists: bool = False
+    """Whether what pages say of their collections is listed, which an inspection does, too."""
     types: tuple[ElementType, ...] = ()
     """The types that rows which are asked for are made of; others can be needed, too."""
     named: ElementType | None = None
     """The type of resources without a clear one."""
     blocks: Mapping[Table, Blocks] = field(default_factory=dict)
     """The blocks of which rows say whether they are carried, by table."""
+
+    @property
+    def lists_pages(self) -> bool:
+        """Whether what pages say of their collections is listed."""
+        return self.lists or self.inspects
 
     @cached_property
     def selects(self) -> dict[ElementType, list[Select]]:
@@ -174,6 +181,8 @@ class Plan:
                     counted = (element.month, "status" if element.statuses else None)
                     looked_at = (*identifying(element.identities), *filter(None, counted), *PLACE)
                     columns = tuple(dict.fromkeys((*columns, *map(main.column, looked_at))))
+                if table == main and self.lists_pages:
+                    columns = tuple(dict.fromkeys((*columns, main.column(element.own_id))))
                 checked = (*table.columns, *columns) if self.inspects else columns
                 yield Select(table, columns, checked, self.blocks.get(table, ()))
 

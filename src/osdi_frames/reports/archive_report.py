@@ -18,6 +18,7 @@ from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, Un
 from osdi_frames.frames import frame
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.parsing.columns import same_texts
+from osdi_frames.parsing.listings import Incomplete
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import listed, quoted
@@ -291,12 +292,14 @@ def make_reports(
     paths: Sequence[str],
     unplaced: Mapping[str, int],
     known_by_address: int,
+    incomplete: Iterable[Incomplete] = (),
     last: Published | None = None,
 ) -> ReportResult:
     """Make the reports of collected tables.
 
     Warn where there is nothing to report, or not everything. `unplaced` counts the acts that filters cannot place,
-    `known_by_address` the people without an id; `last` is what the report before showed.
+    `known_by_address` the people without an id; of `incomplete` collections the service lists more than was read;
+    `last` is what the report before showed.
     """
     filtering, states = Filtering(wanted.filters), tables.pop(SNAPSHOTS, pd.DataFrame())
     titles = {name: tables.pop(f"{WHOLE}{name}") for name in wanted.titles}
@@ -311,6 +314,7 @@ def make_reports(
     _warn_of_incomplete(pulls)
     of_period = not {"since", "until"}.isdisjoint(filtering.asked)
     notes += filter(None, [exclusion.note(counts, numbers=wanted.min_count is None)])
+    notes += _not_all(incomplete, numbers=wanted.min_count is None)
     notes += rsvp_notes(counting, of_period=of_period, below=wanted.min_count)
     notes[1:1] = _not_reported(wanted.unreported, unplaced, filtering, numbers=wanted.min_count is None)
     marked = {name: _marked(name, tables) for name in first_acts.OF_ACTS if {name, ACTIONS} <= tables.keys()}
@@ -330,6 +334,14 @@ def make_reports(
         result = _protected(result, wanted, wanted.min_count, last)
     _annotate(result, own, snapshots, filtering, counts)
     return result
+
+
+def _not_all(incomplete: Iterable[Incomplete], *, numbers: bool) -> list[str]:
+    """Say what the archive lacks of collections, without numbers of people where these are hidden."""
+    return [
+        lacking.text if numbers or not lacking.is_of_people else lacking.text_without_counts
+        for lacking in incomplete
+    ]
 
 
 def _marked(name: str, tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, str]:

@@ -89,6 +89,8 @@ class Request:
     """The pulls of the archive: what they lack can be gone."""
     filters: Filters = field(default_factory=Filters)
     inspects: bool = False
+    lists: bool = False
+    """Whether what pages say of their collections is listed."""
 
 
 class Resolution:
@@ -374,6 +376,7 @@ class Resolution:
             columns={table: tuple(map(table.column, names)) for table, names in self.needed.items()},
             prefixes=prefixes,
             inspects=self.request.inspects,
+            lists=self.request.lists,
             types=tuple(asked | dict.fromkeys(made_of)),
             named=next(iter(asked)) if len(asked) == 1 else None,
             blocks=blocks,

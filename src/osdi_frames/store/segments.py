@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Self
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from osdi_frames.durable import create_file, flush, sync, write_file
 from osdi_frames.parsing.columns import POSITIONS
 from osdi_frames.parsing.group import GroupResult, Occurrences, complete, read_clean, read_group
+from osdi_frames.parsing.listings import ListedPage
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, Plan, Select
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
 from osdi_frames.sources.files import Handle
@@ -117,7 +118,7 @@ class Segment:
         about = self.groups[number]
         rows = [*self._rows(about, plan, whole)]
         others = self._table(about, _OTHERS) if _OTHERS in about["tables"] else None
-        clean = GroupResult(documents=about["clean"], rows=rows)
+        clean = GroupResult(documents=about["clean"], rows=rows, pages=_listed(about["pages"], plan))
         if plan.inspects:
             clean = replace(clean, files={*about["files"]}, keys=[*map(_key, about["keys"])])
         return _served(plan, clean, others, before)
@@ -192,7 +193,8 @@ class Draft:
             for select in selects
             if select.table in of_whole
         ]
-        clean = replace(clean, rows=rows) if plan.inspects else GroupResult(clean.documents, rows=rows)
+        clean = replace(clean, rows=rows, pages=_listed(clean.pages, plan))
+        clean = clean if plan.inspects else GroupResult(clean.documents, rows=rows, pages=clean.pages)
         return _served(plan, clean, others, before)
 
     def _write(self, number: int, clean: GroupResult, others: pa.Table) -> None:
@@ -214,6 +216,7 @@ class Draft:
             "clean": clean.documents,
             "files": sorted(clean.files),
             "keys": [_written(key) for key in clean.keys],
+            "pages": clean.pages,
         }
 
     def publish(self, version: str, documents: int) -> Segment | None:
@@ -324,7 +327,14 @@ def _numbered(result: GroupResult, before: int) -> GroupResult:
     for select, some in result.rows:
         at = some.schema.get_field_index(ELEMENT)
         rows.append((select, some.set_column(at, ELEMENT, pc.add(some[ELEMENT], more))))
-    return replace(result, rows=rows)
+    pages = [page._replace(number=page.number + more.as_py()) for page in result.pages]
+    return replace(result, rows=rows, pages=pages)
+
+
+def _listed(pages: Iterable[Sequence[Any]], plan: Plan) -> list[ListedPage]:
+    """Return the pages of the types that a plan reads."""
+    types = {element.name for element in plan.selects} if plan.lists_pages else set()
+    return [page for page in map(ListedPage._make, pages) if page.type in types]
 
 
 def _written(key: Occurrences) -> list[Any]:
