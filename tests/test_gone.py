@@ -231,6 +231,9 @@ def test_the_reports_of_the_pull_and_of_both_agree_on_what_the_pull_knows(pulled
     assert pulled.summary["rsvps"] == both.summary["rsvps"]
     assert pulled.summary["signatures"] == len(pulled_twice.kept["signatures"]) - len(pulled_twice.unlisted)
     assert both.summary["signatures"] == len(pulled_twice.kept["signatures"])
+    by = f"gone by the pull that ended {pulled_twice.manifests[1].finished_at:%Y-%m-%d %H:%M} UTC"
+    assert by in both.notes
+    assert not any("gone by" in note for note in of.open(pulled_twice.both).report(include=["gone"]).notes)
     signatures = of.open(pulled_twice.both).signatures()
     known = signatures[~signatures.signature_id.isin(pulled_twice.unlisted)]
     for name in ("signatures_by_source", "signatures_by_region", "signatures_by_petition"):

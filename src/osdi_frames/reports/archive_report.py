@@ -36,6 +36,7 @@ from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.actions import ACTS
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.people import by_address_alone
+from osdi_frames.tables.resource import GONE_SINCE
 
 #: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
 _HEADLINE: Final = {
@@ -148,8 +149,11 @@ class ReportRequest:
             if name in columns:
                 columns[name].update(dict.fromkeys(places))
         for name, chosen in columns.items():
-            if any(column.name == exclusion.COLUMN for column in TABLES[name].columns):
-                chosen[exclusion.COLUMN] = None
+            has = [column.name for column in TABLES[name].columns]
+            if (
+                exclusion.COLUMN in has
+            ):  # of acts of all kinds, their own tables have since when they are gone
+                chosen |= dict.fromkeys(one for one in (exclusion.COLUMN, GONE_SINCE.name) if one in has)
         return {name: list(chosen) for name, chosen in columns.items()}
 
     @property
@@ -314,6 +318,8 @@ def make_reports(
     _warn_of_incomplete(pulls)
     of_period = not {"since", "until"}.isdisjoint(filtering.asked)
     notes += filter(None, [exclusion.note(counts, numbers=wanted.min_count is None)])
+    gone = exclusion.proofs(tables.values()) if "gone" not in wanted.include else ""
+    notes += [gone] if gone else []
     notes += _not_all(incomplete, numbers=wanted.min_count is None)
     notes += rsvp_notes(counting, of_period=of_period, below=wanted.min_count)
     notes[1:1] = _not_reported(wanted.unreported, unplaced, filtering, numbers=wanted.min_count is None)

@@ -10,6 +10,7 @@ import pandas as pd
 from osdi_frames.errors import InvalidArgument, counted, nearest
 from osdi_frames.quoting import quoted
 from osdi_frames.tables import element_types
+from osdi_frames.tables.resource import GONE_SINCE
 
 COLUMN: Final = "excluded"
 #: Every reason, in the order in which they are declared.
@@ -80,6 +81,23 @@ def note(counts: Iterable[tuple[str, int, str]], *, numbers: bool = True) -> str
     said = ", ".join(_said(*each, numbers=numbers) for each in counts)
     names = ",".join(dict.fromkeys(reason for reason, _, _ in counts))
     return f"not counted: {said}; include= (--include {names}) counts them"
+
+
+def proofs(frames: Iterable[pd.DataFrame]) -> str:
+    """Return a sentence about the pulls that prove rows gone which are left out, by when they ended.
+
+    >>> ends = pd.to_datetime(["2026-05-01T12:00:20Z", "2026-05-08T12:00:00Z", None])
+    >>> proofs([pd.DataFrame({"gone_since": ends, "excluded": ["gone", "gone", None]})])
+    'gone by 2 pulls, that ended 2026-05-01 12:00 to 2026-05-08 12:00 UTC'
+    """
+    known = [frame for frame in frames if {COLUMN, GONE_SINCE.name} <= {*frame.columns}]
+    found = {end for frame in known for end in frame.loc[frame[COLUMN] == "gone", GONE_SINCE.name].dropna()}
+    if not found:
+        return ""
+    first, last = (f"{end:%Y-%m-%d %H:%M}" for end in (min(found), max(found)))
+    if len(found) == 1:
+        return f"gone by the pull that ended {last} UTC"
+    return f"gone by {len(found):,} pulls, that ended {first} to {last} UTC"
 
 
 def _said(reason: str, number: int, noun: str, *, numbers: bool) -> str:
