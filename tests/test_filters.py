@@ -162,6 +162,7 @@ def archives(draw):
     petitions = st.sampled_from([None, "p", "q"])
     for number, (petition, person, created) in several(1, 5, petitions, PEOPLE, DAYS):
         links, person_of = {"petition": petition, "person": person}, {"given_name": f"Name {number}"}
+        person_of["email_addresses"] = [{"address": f"{number % 2}@x.example"}]
         found.append(act("signature", number, created, links, add_tags=[f"t{number}"], person=person_of))
     for number, (person, created) in several(0, 2, PEOPLE, DAYS):
         found.append(act("submission", number, created, {"form": "f", "person": person}))
