@@ -322,6 +322,22 @@ def test_titles_in_a_report_are_not_filtered():
         assert made["title"].isna().to_dict()["d"]
 
 
+def test_a_report_counts_the_people_without_an_id_who_acted_in_its_part():
+    signed = [
+        act(
+            "signature",
+            number,
+            1,
+            {"petition": petition},
+            person={"email_addresses": [{"address": f"{who}@x.example"}]},
+        )
+        for number, (petition, who) in enumerate(["pa", "pa", "pb", "qc"])
+    ]
+    assert (
+        "2 people without an id, known by the e-mail address alone" in of.report(signed, petition="p").notes
+    )
+
+
 def test_statuses_are_those_of_events_in_any_spelling():
     events = [
         resource("event", number, status=status, total_accepted=1)

@@ -36,7 +36,7 @@ from osdi_frames.resolving.versions import (
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
-from osdi_frames.tables.people import PEOPLE
+from osdi_frames.tables.people import ID_OF_ADDRESS, PEOPLE
 from osdi_frames.tables.schema import ElementType, ExclusionRule, Table
 
 #: The columns of the events that `excluded` takes for attendances.
@@ -324,11 +324,13 @@ class Resolver:
             self.collected.occurring.refuse_unknown(self.resolution.filtering)
         self.linked = self.collected.linked
         decisions = self.settled(Decisions.of(self.collected.versions, mergers, self.resolution, self.engine))
-        rows = self.resolved(decisions)
+        rows, acted = self.resolved(decisions), self.linked.kept[PEOPLE.element.own_id]
         if self.resolution.made_of:
-            acted = self.linked.kept[PEOPLE.element.own_id]
             rows = actions.with_actions(rows, self.resolution, self.engine, acted)
         yield from rows
+        if self.resolution.filtering.asked:
+            ids = pa.chunked_array(acted, pa.string()).unique()
+            self.resolution.known_by_address = pc.sum(pc.starts_with(ids, ID_OF_ADDRESS)).as_py() or 0
         yield from self.waiting(decisions)
 
     def collect(self, group: GroupResult) -> Rows:
