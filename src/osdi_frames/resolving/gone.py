@@ -56,15 +56,6 @@ _PORTS = {"http": 80, "https": 443}
 _Account: TypeAlias = tuple[str, str]
 
 
-def id_of(element: ElementType) -> str:
-    """Return the column of a type's own id.
-
-    >>> id_of(EVENT)
-    'event_id'
-    """
-    return element.identities[0][0]
-
-
 @dataclass(frozen=True)
 class Accounts:
     """The accounts of the pulls of an archive, by number, and what each proves."""
@@ -187,7 +178,7 @@ def with_evidence(rows: pa.Table, accounts: Accounts, *, are_listed: bool = True
 
 def listed_parents(element: ElementType, rows: pa.Table, accounts: Accounts) -> pa.Table:
     """Return which pulls list elements that others belong to: their ids as `id`, and the number of a `pull`."""
-    found = pa.table({"id": rows[id_of(element)], "pull": accounts.pulls_of(rows["source_file"])})
+    found = pa.table({"id": rows[element.own_id], "pull": accounts.pulls_of(rows["source_file"])})
     found = found.filter((pc.field("pull") >= 0) & pc.field("id").is_valid())
     return found.group_by(["id", "pull"]).aggregate([])
 
@@ -214,7 +205,7 @@ def gone_since(
     proofs = accounts.proofs(element)
     seen = rows[SEEN].cast(pa.int64()).fill_null(_NEVER).to_numpy()
     stamps = [np.asarray(rows[name].is_valid()) for name in _STAMPS if name in rows.column_names]
-    provable = np.asarray(rows[id_of(element)].is_valid()) & np.logical_or.reduce(stamps)
+    provable = np.asarray(rows[element.own_id].is_valid()) & np.logical_or.reduce(stamps)
     gone, is_listed = np.zeros(len(rows), np.int64), np.zeros(len(rows), bool)
     for number, proof in proofs.items():
         flags = rows[accounts.evidence[1 + number // _PER_FLAGS]].to_numpy()
@@ -223,7 +214,7 @@ def gone_since(
         is_listed |= own
     if element.parent and parents is not None:
         others = np.flatnonzero(provable & ~is_listed)
-        some = rows.select([id_of(element.parent), "self_url"]).take(pa.array(others))
+        some = rows.select([element.parent.own_id, "self_url"]).take(pa.array(others))
         gone[others] = _by_parents(some, seen[others], accounts, proofs, parents)
     gone = np.where(provable & (gone > 0), gone, _NEVER)
     return pa.chunked_array([pa.array(gone.view("datetime64[us]"), mask=gone == _NEVER).cast(_UTC)])

@@ -298,8 +298,8 @@ class Resolution:
             if self.proves(element):
                 yield main, gone.COLUMNS
                 if parent := element.parent:
-                    yield main, [gone.id_of(parent)]
-                    yield main_table(parent), [gone.id_of(parent), "source_file"]
+                    yield main, [parent.own_id]
+                    yield main_table(parent), [parent.own_id, "source_file"]
         if self.has_reasons:
             yield EVENTS, ("event_id", "excluded")
         if self.request.snapshots:
