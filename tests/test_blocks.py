@@ -25,14 +25,16 @@ KNOWN = {
     "phone_numbers": [{"number": "12175550001", "number_type": "Mobile"}],
     "postal_addresses": [FULL],
     "languages_spoken": ["en"],
+    "custom_fields": {"shirt": "M"},
 }
-EMPTY = {key: [] if isinstance(value, list) else "" for key, value in KNOWN.items()}
+EMPTY = {key: type(value)() for key, value in KNOWN.items()}
 WITHOUT_VALUES = {
     "given_name": " ",
     "email_addresses": [{"status": "bouncing"}, {"primary": True, "address": " "}],
     "phone_numbers": [{"status": "unsubscribed", "number": None}],
     "postal_addresses": [{"country": "FR", "location": {"latitude": 1.0}}],
     "languages_spoken": [""],
+    "custom_fields": {},
 }
 
 
@@ -88,6 +90,7 @@ def test_the_person_of_a_newer_act_that_holds_nothing_takes_nothing_away(kind, n
 def test_a_later_version_of_an_act_keeps_what_the_act_had():
     archive = of.open([act(1, number=7, by=None, **KNOWN), act(2, number=7, by=None, **WITHOUT_VALUES)])
     assert row(archive.signatures()) == EXPECTED
+    assert archive.signatures()["custom_fields"].to_list() == ['{"shirt":"M"}']
     assert len(archive.table("signature_emails")) == len(archive.table("signature_addresses")) == 1
 
 

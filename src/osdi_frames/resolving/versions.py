@@ -319,13 +319,17 @@ def _compared(rules: Rules, seen: pa.Table, engine: Engine) -> tuple[pa.Table, p
     columns = _sources(rules, is_labelled="is_own" in seen.column_names)
     several = found.filter(pa.array(found["versions"].to_numpy() > 1)) if columns else found.slice(0, 0)
     engine.put("several", several.select(["high", "low", "kept"]))
-    query = f"SELECT {', '.join(['kept', *columns])} FROM seen JOIN several USING (high, low) GROUP BY kept"
+    # To number the versions once takes less than to compare them for each block.
+    versions = (
+        f"SELECT *, row_number() OVER (ORDER BY {ORDER}) AS nth FROM seen JOIN several USING (high, low)"
+    )
+    query = f"SELECT {', '.join(['kept', *columns])} FROM ({versions}) GROUP BY kept"
     return found, engine.ask(query)
 
 
 def _sources(rules: Rules, *, is_labelled: bool) -> list[str]:
     def newest(value: str, block: str) -> str:
-        return f"arg_max({value}, ({ORDER})) FILTER ({rules.carries(block)})"
+        return f"arg_max({value}, nth) FILTER ({rules.carries(block)})"
 
     columns = [f"coalesce({newest(ELEMENT, block)}, kept) AS {block}" for block in rules.blocks]
     columns += [
@@ -334,19 +338,19 @@ def _sources(rules: Rules, *, is_labelled: bool) -> list[str]:
     combined = {name: "bit_or" if name.startswith(FLAGS) else EXTREMES[name] for name in rules.extremes}
     columns += [f"{function}({name}) AS {name}" for name, function in combined.items()]
     if is_labelled:  # the id is that of the version that is kept, if it is one of the person's own
-        own = f"coalesce(arg_max({ELEMENT}, ({ORDER})) FILTER (is_own), kept)"
+        own = f"coalesce(arg_max({ELEMENT}, nth) FILTER (is_own), kept)"
         columns.append(
             f"CASE WHEN bool_or(is_own AND {ELEMENT} = kept) THEN kept ELSE {own} END AS {PERSON_ID}"
         )
     if rules.collected:
         condition = rules.carries(rules.collected)
-        columns.append(f"list({ELEMENT} ORDER BY ({ORDER})) FILTER ({condition}) AS all_{rules.collected}")
+        columns.append(f"list({ELEMENT} ORDER BY nth) FILTER ({condition}) AS all_{rules.collected}")
     if rules.has_person:
         both = newest("{'high': person_high, 'low': person_low}", "links")
         columns += [f"({both}).{half} AS person_{half}" for half in ("high", "low")]
         own = f"coalesce(person_low, {ADDRESS}, 0)"
         columns += [
-            f"arg_max({ADDRESS}, ({ORDER})) FILTER ({ADDRESS} IS NOT NULL) AS {ADDRESS}",
+            f"arg_max({ADDRESS}, nth) FILTER ({ADDRESS} IS NOT NULL) AS {ADDRESS}",
             "bit_or(carried) AS carried",
             f"min({own}) <> max({own}) AS differ",
         ]
