@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from osdi_frames.errors import counted
@@ -133,6 +134,7 @@ PERSON_LINKS = (
     "<p>:responses",
 )
 
+_ID, *_OTHERS = own("person", privacy=PERSON_ID)
 PEOPLE = Table(
     "people",
     element_type(
@@ -143,7 +145,8 @@ PEOPLE = Table(
     ),
     "One row per person of people pages, acts and events.",
     keys=(
-        *own("person", privacy=PERSON_ID),
+        replace(_ID, meaning="The service's id; without one, email: and a hash."),
+        *_OTHERS,
         *NAMES,
         *CONTACT,
         *block("location", *placed([LANGUAGE], ADDRESS)),
