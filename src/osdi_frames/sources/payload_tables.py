@@ -23,6 +23,7 @@ from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.streams import Reader
 from osdi_frames.sources.wrapped import holds_document
+from osdi_frames.sources.wrapper_times import is_time
 
 _READABLE = frozenset({".csv", ".parquet"})
 _REFUSED = (*_READABLE, ".xlsx")
@@ -53,14 +54,21 @@ def is_table(name: str, reader: Reader) -> bool:
 
 
 def rows_of(name: str, reader: Reader, limits: Limits, handle: Handle) -> Iterator[Chunk]:
-    """Yield the rows of a table as documents.
+    """Yield the rows of a table as documents: of each, the columns that hold documents, and those of times.
 
     The line is that on which a row of a CSV file begins, or the number of a row of Parquet.
     """
+    kept = frozenset[str]()
     for numbered in _batched(_csv(reader) if suffix_inside(name) == ".csv" else _parquet(reader)):
+        kept = kept or _columns_of_documents(row for _, row in numbered)
+        if not kept:
+            handle(Problem(Place(name), ProblemKind.NO_FILE, "a table without a column of documents"))
+            return
         documents, lines = list[bytes](), list[int]()
         for line, row in numbered:
-            filled = {key: value for key, value in row.items() if value not in (None, "")}
+            filled = {
+                key: row[key] for key in row if row[key] not in (None, "") and (key in kept or is_time(key))
+            }
             document = json.dumps(filled, default=_text).encode() if filled else b""
             if len(document) > limits.document_bytes:
                 most = f"{limits.document_bytes:,} (Limits.document_bytes)"
@@ -72,6 +80,19 @@ def rows_of(name: str, reader: Reader, limits: Limits, handle: Handle) -> Iterat
         if documents:
             array = pa.array(documents, pa.binary())
             yield Chunk(name, array, np.array(lines, np.int64), sum(map(len, documents)))
+
+
+def _columns_of_documents(rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the columns of which a value is a document, or holds one; a row itself is none, as of an export."""
+    found = set[str]()
+    for row in rows:
+        for key in row.keys() - found:
+            value = row[key]
+            if isinstance(value, str | bytes | dict | list) and value:
+                text = value if isinstance(value, str) else _text(value)
+                if holds_document(text):
+                    found.add(key)
+    return frozenset(found)
 
 
 def _batched(rows: Iterator[tuple[int, Mapping[str, Any]]]) -> Iterator[list[tuple[int, Mapping[str, Any]]]]:
@@ -108,7 +129,9 @@ def _parquet(reader: Reader) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _text(value: Any) -> str:
-    """Return what JSON has no form of as text."""
+    """Return what JSON has no form of as text, and nested values as JSON."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=_text)
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -122,11 +145,10 @@ def _holds_documents(file: File) -> bool:
     try:
         with file.open() if isinstance(file, Remote) else Path(file).open("rb") as stream:
             reader = Reader(stream)
-            table = is_table(str(file), reader)
-            rows = (_csv if suffix(str(file)) == ".csv" else _parquet)(reader) if table else iter(())
-            return any(
-                holds_document(json.dumps(row, default=_text)) for _, row in itertools.islice(rows, _ROWS)
-            )
+            if not is_table(str(file), reader):
+                return False
+            rows = _csv(reader) if suffix(str(file)) == ".csv" else _parquet(reader)
+            return bool(_columns_of_documents(row for _, row in itertools.islice(rows, _ROWS)))
     except BROKEN:
         return False
 

@@ -81,6 +81,11 @@ def time_in(prefix: str) -> WrapperTime | None:
     return WrapperTime(time) if time else None
 
 
+def is_time(key: str) -> bool:
+    """Return whether a key is one of times."""
+    return _plain(key) in (*_RECEIVED, *_TIMES)
+
+
 def _own(wrapper: Mapping[str, Any]) -> WrapperTime | None:
     keys: dict[str, Any] = {}
     for name, value in wrapper.items():
