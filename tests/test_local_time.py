@@ -490,6 +490,8 @@ def test_reports_say_that_times_without_a_zone_count_as_utc(times, is_noted):
     made = [of.signatures_by_source(signed), of.signatures_over_time(signed), of.engagement(acts)]
     assert [f"{note}created_date" in each.attrs["note"] for each in made[:2]] == [is_noted] * 2
     assert (f"{note}date" in made[2].attrs["note"]) == is_noted
+    goals = of.goals(signed.assign(petition_id="p"), {"p": 5}, until="2026-06-01")
+    assert (f"{note}created_date" in goals.attrs["note"]) == is_noted
     if signed["created_date"].notna().any():
         assert (
             f"{note}created_date" in of.compare(signed.drop(columns="person_id")).attrs["note"]

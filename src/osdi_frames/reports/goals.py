@@ -13,7 +13,7 @@ from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
 from osdi_frames.reports.known import RECEIPTS, Known, latest_time, moment
-from osdi_frames.reports.measures import UTC, refuse_lacking, take, text, utc
+from osdi_frames.reports.measures import UTC, refuse_lacking, take, text, utc, zone_note
 
 #: Of how long before the end the present rate is.
 _RECENT: Final = pd.Timedelta(days=28)
@@ -90,9 +90,9 @@ def goals(
     [[28.0, 0.5, 7.0]]
     """
     include = exclusion.included(include)
-    needs = ("petition_id", "created_date")
+    needs = {"petition_id": text, "created_date": utc}
     frame = as_frame(signatures, caller="goals", columns=(*needs, *RECEIPTS, exclusion.COLUMN))
-    rows = take(frame, {"petition_id": text, "created_date": utc}, report="goals")
+    rows = take(frame, needs, report="goals")
     titles = _titles(petitions)
     ids = [*dict.fromkeys([*titles, *rows["petition_id"].dropna()])]
     counted, note = exclusion.counted_rows(frame.reset_index(drop=True), include, "signature")
@@ -111,8 +111,9 @@ def goals(
         made[found] = {"title": titles.get(found), **_progress(dates, goal, end)}
     table = pd.DataFrame.from_dict(made, orient="index", columns=[*_DTYPES])
     aside = [known.note] if known.note and until is None else []
+    notes = [note, zone_note(frame, needs)]
     times = {name: pd.to_datetime(table[name], utc=True) for name in ("reached", "expected")}
-    return noted(table.assign(**times).astype(_DTYPES).rename_axis("petition_id"), [note], aside)
+    return noted(table.assign(**times).astype(_DTYPES).rename_axis("petition_id"), notes, aside)
 
 
 def _progress(dates: pd.Series, goal: int, end: pd.Timestamp) -> dict[str, Any]:
