@@ -504,10 +504,14 @@ def test_half_of_a_surrogate_pair_is_mended_and_stops_nothing(tmp_path: Path) ->
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")  # of tables that are not there
 def test_other_types_and_empty_documents_are_no_problem() -> None:
     documents = [
-        [{"osdi:attendance": {"a": 1}}, {"osdi:wave": {"a": 1}}, {"action_network:upload": 7}],
+        [
+            {"osdi:attendance": {"a": 1, "identifiers": ["platform:1"]}},
+            {"osdi:wave": {"a": 1}},
+            {"action_network:ladder": 7},
+        ],
         [],
         {"total_pages": 1, "_embedded": {"osdi:events": []}},
-        {"_embedded": {"osdi:people": [{"given_name": "Ada"}]}},
+        {"_embedded": {"osdi:people": [{"given_name": "Ada", "identifiers": ["platform:2"]}]}},
         {"_embedded": {"osdi:lists": [{"name": "river"}]}},
         {"received_at": "2026-01-01T00:00:00Z", "body": []},
     ]
@@ -515,7 +519,7 @@ def test_other_types_and_empty_documents_are_no_problem() -> None:
         assert of.open(documents).scan(table).read_all().num_rows == 0
     found = of.check(documents)
     assert set(found["severity"]) == {"info"}
-    assert {"osdi:wave", "action_network:upload", "osdi:lists"} <= set(found["detail"])
+    assert {"osdi:wave", "action_network:ladder", "osdi:lists"} <= set(found["detail"])
 
 
 def test_further_entries_of_a_list_of_which_one_is_read_are_listed_as_not_read() -> None:

@@ -156,11 +156,11 @@ def describe(table: str | None = None) -> pd.DataFrame:
     --------
     >>> import osdi_frames as of
     >>> of.describe("event_reminders")[["column", "type", "v2"]]
-         column    type                                      v2
-    0  event_id  string  own(identifiers), id(_links.self.href)
-    1  position   int64                        (entry position)
-    2    method  string                                  method
-    3   minutes   int64                                 minutes
+         column    type                                                v2
+    0  event_id  string  own(identifiers), id(_links.self.href), held(id)
+    1  position   int64                                  (entry position)
+    2    method  string                                            method
+    3   minutes   int64                                           minutes
     """
     import pandas as pd  # nothing else here needs it, nor who imports only what is declared
 
