@@ -7,6 +7,7 @@ from copy import copy
 from datetime import datetime
 from typing import Any
 
+from tests.world import figures
 from tests.world.history import joined
 from tests.world.truth import Row, Truth
 
@@ -66,12 +67,25 @@ def occur(truth: Truth, filters: Filters) -> bool:
     )
 
 
-def of_part(truth: Truth, rows: Mapping[str, list[Row]]) -> Truth:
-    """Return the truth of a part, with the titles of all."""
+def reports(truth: Truth, done: list[Row], rows: Mapping[str, list[Row]]) -> dict[str, list[figures.Line]]:
+    """Return the lines of each report of the tables that are left, with the titles of all, and who is new among all."""
     part = copy(truth)
     titled = {name: truth.tables[name] for name in ("petitions", "event_campaigns")}
     part.tables = {name: rows.get(name, []) for name in truth.tables} | titled
-    return part
+    made = figures.reports(part, done)
+    return {name: lines for name, lines in made.items() if _subject(name) in rows}
+
+
+def _subject(report: str) -> str:
+    """Return the table that a report is about."""
+    by_events = "rsvps_by_campaign", "rsvps_by_region", "rsvps_by_month", "rsvps_by_pull"
+    return (
+        "events"
+        if report in by_events
+        else "signatures"
+        if report.startswith("signatures")
+        else "attendances"
+    )
 
 
 def _leading(tables: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -259,14 +259,7 @@ def differences(
     check_people_reports(done, frames["actions"])
     if people:
         check_analyses(reports, frames["actions"])
-    keyed = [name for name in reports if name not in {analysis.name for analysis in ANALYSES}]
-    expected_reports = figures.reports(truth, done) if people else {}
-    if {*keyed} != {*expected_reports}:
-        found.append(f"reports: got {keyed}, expected {[*expected_reports]}")
-    for name, lines in expected_reports.items():
-        if name in reports:
-            got = list(zip(map(plain, reports[name].index), rows_of(reports[name]), strict=True))
-            found += compared(name, got, lines, in_order=True)
+        found += differing_reports(reports, figures.reports(truth, done))
     return [*dict.fromkeys(found)]
 
 
@@ -280,6 +273,19 @@ def differing(frames: Mapping[str, pd.DataFrame], tables: Mapping[str, list[Row]
             [*enumerate(some)] if is_ordered else labelled(some, keys) for some in (rows, tables[name])
         )
         found += compared(name, got, expected, in_order=is_ordered)
+    return found
+
+
+def differing_reports(
+    reports: Mapping[str, pd.DataFrame], expected: Mapping[str, list[figures.Line]]
+) -> list[str]:
+    keyed = [name for name in reports if name not in {analysis.name for analysis in ANALYSES}]
+    if {*keyed} != {*expected}:
+        return [f"reports: got {keyed}, expected {[*expected]}"]
+    found: list[str] = []
+    for name, lines in expected.items():
+        got = list(zip(map(plain, reports[name].index), rows_of(reports[name]), strict=True))
+        found += compared(name, got, lines, in_order=True)
     return found
 
 
@@ -303,6 +309,10 @@ def in_part(
     for name in {*KEYS} - {*tables}:
         with pytest.raises(of.errors.InvalidArgument):
             part.table(name)
+    if truth.fills and not found:
+        with warnings.catch_warnings(action="ignore", category=SourceWarning):
+            reports = part.report(now=AFTER_ALL)
+        found += differing_reports(reports, parts.reports(truth, done, tables))
     return found
 
 
