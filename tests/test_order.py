@@ -19,11 +19,10 @@ def signature(own: str | None = "s1", *, modified: str | None = None, **keys: An
     return value if modified is None else value | {"modified_date": modified}
 
 
-def delivery(*values: dict[str, Any], key: str | None = None, at: str | None = None) -> Any:
-    """Return a delivery of signatures under one key of a message; in an envelope if it says when it came."""
+def delivery(*values: dict[str, Any], key: str | None = None) -> Any:
+    """Return a delivery of signatures under one key of a message."""
     siblings = {} if key is None else {"idempotency_key": key}
-    body = [{"osdi:signature": value} | siblings for value in values]
-    return body if at is None else {"received_at": at, "body": body}
+    return [{"osdi:signature": value} | siblings for value in values]
 
 
 def rows_of(documents: Sequence[Any], *, dedupe: Any = True) -> list[str]:
@@ -36,77 +35,51 @@ MONDAY, TUESDAY = "2026-05-04T00:00:00Z", "2026-05-05T00:00:00Z"
 
 # --- one signature, one row (design rule 3) ------------------------------------------------------------
 
-
-def test_retries_of_a_message_are_one_row() -> None:
-    once = delivery(signature(comments="a", modified=MONDAY), key="k1")
-    for dedupe in (True, "message"):
-        assert rows_of([once, once, once], dedupe=dedupe) == ["a"]
-
-
-def test_the_elements_of_a_batch_share_a_key_and_are_all_kept() -> None:
-    batch = delivery(signature("s1", comments="a"), signature("s2", comments="b"), key="k1")
-    for dedupe in (True, "message"):
-        assert rows_of([batch, batch], dedupe=dedupe) == ["a", "b"]
-
-
-def test_the_elements_of_a_batch_without_any_id_are_distinguished_by_their_position() -> None:
-    batch = delivery(signature(None, comments="a"), signature(None, comments="b"), key="k1")
-    for dedupe in (True, "message"):
-        assert rows_of([batch, batch], dedupe=dedupe) == ["a", "b"]
-
-
-def test_the_same_signature_of_two_webhooks_is_one_row_but_two_messages() -> None:
-    first = delivery(signature(comments="a", modified=MONDAY), key="k1", at=MONDAY)
-    second = delivery(signature(comments="a", modified=MONDAY), key="k2", at=TUESDAY)
-    assert rows_of([first, second]) == ["a"]
-    assert rows_of([first, second], dedupe="message") == ["a", "a"]
-
-
-def test_newest_is_by_the_moment_and_not_by_the_text() -> None:
-    earlier = delivery(signature(comments="earlier", modified="2026-05-04T23:00:00+10:00"), key="k1")
-    later = delivery(signature(comments="later", modified="2026-05-04T14:00:00Z"), key="k2")
-    assert rows_of([earlier, later]) == rows_of([later, earlier]) == ["later"]
-
-
-def test_one_that_names_no_time_gives_way_to_one_that_does() -> None:
-    without, dated = (
-        delivery(signature(comments="a"), key="k1"),
-        delivery(signature(comments="b", modified=MONDAY)),
-    )
-    assert rows_of([without, dated]) == rows_of([dated, without]) == ["b"]
+ONCE = delivery(signature(comments="a", modified=MONDAY), key="k1")
+BATCH = delivery(signature("s1", comments="a"), signature("s2", comments="b"), key="k1")
+WITHOUT_IDS = delivery(signature(None, comments="a"), signature(None, comments="b"), key="k1")
+LINK = {"_links": {"self": {"href": "https://example.org/api/v2/petitions/q1/signatures/s1"}}}
+#: Deliveries, and the comments of what is kept of them: one row each signature, and one each message.
+KEPT: dict[str, tuple[list[Any], str, str]] = {
+    "retries": ([ONCE, ONCE, ONCE], "a", "a"),
+    "a batch twice": ([BATCH, BATCH], "ab", "ab"),
+    "a batch without ids twice": ([WITHOUT_IDS, WITHOUT_IDS], "ab", "ab"),
+    "two webhooks": ([ONCE, delivery(signature(comments="a", modified=MONDAY), key="k2")], "a", "aa"),
+    "the later moment, not the later text": (
+        [
+            delivery(signature(comments="b", modified="2026-05-04T14:00:00Z"), key="k2"),
+            delivery(signature(comments="a", modified="2026-05-04T23:00:00+10:00"), key="k1"),
+        ],
+        "b",
+        "ab",
+    ),
+    "a time before none": ([delivery(signature(comments="b"), key="k2"), ONCE], "a", "ab"),
+    "two versions without a key": (
+        [
+            delivery(signature(comments="a", modified=MONDAY)),
+            delivery(signature(comments="b", modified=TUESDAY)),
+        ]
+        * 2,
+        "b",
+        "ab",
+    ),
+    "no identity at all": ([delivery(signature(None, comments="a"))] * 2, "aa", "aa"),
+    "a link for an identifier": (
+        [ONCE, delivery(signature(None, comments="b", modified=TUESDAY, **LINK), key="k2")],
+        "b",
+        "ab",
+    ),
+    "a test between": ([delivery(signature("test", comments="t"), key="k0"), ONCE] * 2, "at", "at"),
+}
 
 
-def test_without_a_key_the_signature_and_its_time_decide() -> None:
-    monday = delivery(signature(comments="a", modified=MONDAY))
-    tuesday = delivery(signature(comments="b", modified=TUESDAY))
-    documents = [monday, tuesday, monday, tuesday]
-    assert rows_of(documents) == ["b"]
-    assert sorted(rows_of(documents, dedupe="message")) == ["a", "b"]
-
-
-def test_what_has_no_identity_at_all_is_kept() -> None:
-    documents = [delivery(signature(None, comments="a")), delivery(signature(None, comments="a"))]
-    for dedupe in (True, "message", False):
-        assert rows_of(documents, dedupe=dedupe) == ["a", "a"]
-
-
-def test_a_signature_is_the_same_by_its_link_where_it_has_no_identifier() -> None:
-    link = {"_links": {"self": {"href": "https://example.org/api/v2/petitions/q1/signatures/s1"}}}
-    by_link = delivery(signature(None, comments="a", modified=MONDAY, **link), key="k1")
-    by_identifier = delivery(signature("s1", comments="b", modified=TUESDAY), key="k2")
-    assert rows_of([by_link, by_identifier]) == ["b"]
-
-
-def test_send_test_under_its_one_key_collapses_and_takes_no_other_signature_along() -> None:
-    test = delivery(signature("test", comments="test", **{"platform:referrer_data": {}}), key="k0")
-    real = delivery(signature("s1", comments="real"), key="k1")
-    for dedupe in (True, "message"):
-        assert sorted(rows_of([test, real, test, test], dedupe=dedupe)) == ["real", "test"]
-
-
-def test_dedupe_of_nothing_keeps_every_delivery_in_the_order_of_reading() -> None:
-    documents = [delivery(signature(comments=name), key="k1") for name in "abca"]
-    assert rows_of(documents, dedupe=False) == list("abca")
+@pytest.mark.parametrize(("documents", "signatures", "messages"), KEPT.values(), ids=KEPT)
+def test_a_signature_and_a_message_are_one_row_each(
+    documents: list[Any], signatures: str, messages: str
+) -> None:
+    assert sorted(rows_of(documents)) == [*signatures]
+    assert sorted(rows_of(documents, dedupe="message")) == [*messages]
+    assert len(rows_of(documents, dedupe=False)) == sum(map(len, documents))
 
 
 def test_events_are_no_messages() -> None:
