@@ -162,3 +162,9 @@ def test_in_a_month_of_pages_no_figure_differs_by_few(tmp_path):
     assert not {*differences(pages)} & {*range(1, BELOW)}
     assert {name for name, _ in pages[-1]} > {FIGURES}
     shutil.rmtree(tmp_path / "out")
+
+
+def test_the_report_before_is_found_in_an_object_store():
+    for source in (signed(mail=34, web=21), signed(mail=29, web=26)):
+        made = of.write_report(source, "memory://consecutive/out", min_count=BELOW)
+    assert made["signatures_by_source"]["signatures"].to_dict() == {"mail": 30, "web": 25}
