@@ -32,8 +32,8 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
 
     from osdi_frames.contents import Contents
     from osdi_frames.output.files import Format
-    from osdi_frames.reports.archive_report import ReportRequest
     from osdi_frames.reports.published import Published
+    from osdi_frames.reports.request import ReportRequest
     from osdi_frames.shown_report import ShownReport
 
 
@@ -456,7 +456,7 @@ class Archive(Reader):
         return self._report(self._requested(options))
 
     def _requested(self, options: Options, *, for_page: bool = False) -> ReportRequest:
-        from osdi_frames.reports.archive_report import ReportRequest
+        from osdi_frames.reports.request import ReportRequest
 
         now = options.get("now") or datetime.now(UTC)
         return ReportRequest(filters=self.filters, for_page=for_page, **{**options, "now": now})  # type: ignore[arg-type] # checked there

@@ -20,8 +20,8 @@ computed. The report is the same, and the frame is left as it was.
 - `measures`: what is computed of each group, and of all rows; `groups`: values, spellings and periods to count by
 - `exclusion`: the rows that are not counted; `titles`: what ids and columns are shown as
 - `known`: up to when dates are known
-- `archive_report`: the standard reports of an archive; `suppression`, `protection`: small counts that are hidden;
-  `published`: what the report before showed, so that small changes are hidden, too
+- `archive_report`: the standard reports of an archive, made of a `request`; `suppression`, `protection`: small counts
+  that are hidden; `published`: what the report before showed, so that small changes are hidden, too
 """
 
 from __future__ import annotations

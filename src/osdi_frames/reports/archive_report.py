@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,163 +12,29 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import InvalidArgument, InvalidColumn, SourceWarning, UnknownReport, counted, nearest
+from osdi_frames.errors import SourceWarning, UnknownReport, counted
 from osdi_frames.frames import frame
 from osdi_frames.parsing.check import Inspection
-from osdi_frames.parsing.columns import same_texts
 from osdi_frames.parsing.listings import Incomplete
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.quoting import listed, quoted
-from osdi_frames.reports import STANDARD, Report, exclusion, first_acts
+from osdi_frames.reports import Report, exclusion, first_acts
 from osdi_frames.reports.analyses import ACTIONS, Analysis
 from osdi_frames.reports.declared import ATTENDANCES, GROWTH
-from osdi_frames.reports.groups import Spelling, checked_spelling
 from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.measures import IS_NEW, are_attendances, headline_figures, hidden_figures, rsvp_notes
 from osdi_frames.reports.published import FIGURES, Made, Published, protect_reports
-from osdi_frames.resolving.filters import Filtering, Filters
+from osdi_frames.reports.request import HEADLINE, ReportRequest, is_growth
+from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE
 from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.actions import ACTS
-from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.people import by_address_alone
-from osdi_frames.tables.resource import GONE_SINCE
 
-#: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
-_HEADLINE: Final = {
-    "events": ("event_id", "event_campaign_id", "total_accepted", "start_date"),
-    "signatures": ("person_id", "created_date"),
-}
-#: The same of attendances, which are read where a report counts them.
-_OF_RSVPS: Final = ("event_id", "person_id", "attended", "created_date")
-_STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 #: Texts that are the same in many rows.
 _REPEATED: Final = {"attendances": {"event_id"}, ACTIONS: {"action", "subject_id", "title", "source"}}
-#: Of people no town, and what is drawn of them is rounded to ten kilometres.
-_PLACES: Final = {
-    "events": ("location_latitude", "location_longitude", "location_locality"),
-    "signatures": ("location_latitude", "location_longitude"),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportRequest:
-    """Which reports to make, and what they count and show."""
-
-    reports: Sequence[Report | Analysis] = STANDARD
-    show_addresses: bool = False
-    min_count: int | None = None
-    include: tuple[str, ...] = ()
-    spelling: Spelling = "merged"
-    compare: str | pd.Timedelta = "W"
-    """The period that is compared with the one before, as `compare` takes it."""
-    now: datetime | None = None
-    """The present: of what has no receipt, no later date is compared."""
-    goals: Mapping[str, int] = field(default_factory=dict)
-    """How many signatures petitions are to have, by id or title."""
-    filters: Filters = field(default_factory=Filters)
-    for_page: bool = False
-    """With what the page shows in addition: the map, and what was met while reading."""
-
-    def __post_init__(self) -> None:
-        """Find reports by their names; complete `include`."""
-        object.__setattr__(self, "reports", _declared(self.reports))
-        include = exclusion.included(self.include)
-        # Who asks for cancelled events by their status wants to count them.
-        statuses = pa.array(Filtering(self.filters).asked.get("status", ()), pa.string())
-        asked = [rule.reason for rule in EVENT.exclusions if len(same_texts(statuses, rule.texts("status")))]
-        object.__setattr__(self, "include", tuple(dict.fromkeys([*include, *asked])))
-        checked_spelling(self.spelling)
-        if self.min_count is not None and (not isinstance(self.min_count, int) or self.min_count < 1):
-            raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
-
-    @property
-    def settings(self) -> str:
-        """What counts of a report with hidden counts depend on, as text."""
-        said: dict[str, Any] = {
-            "min_count": self.min_count,
-            "include": sorted(self.include),
-            "spelling": self.spelling,
-        }
-        said |= {"show_addresses": self.show_addresses, **Filtering(self.filters).asked}
-        return json.dumps(said, sort_keys=True, default=str)
-
-    @property
-    def unreported(self) -> list[str]:
-        """The tables that the filters do not lead to."""
-        filtering = Filtering(self.filters)
-        tables = dict.fromkeys([*_HEADLINE, *(declared.read_from for declared in self.reports)])
-        return [name for name in tables if not filtering.leads_to(TABLES[name].element)]
-
-    @property
-    def reported(self) -> list[Report | Analysis]:
-        """The reports that are made."""
-        unpublished = self.unpublished
-        return [declared for declared in self._asked if declared not in unpublished]
-
-    @property
-    def _asked(self) -> list[Report | Analysis]:
-        unreported = self.unreported
-        wanted = (declared for declared in self.reports if declared.name != "goals" or self.goals)
-        return [declared for declared in wanted if declared.read_from not in unreported]
-
-    @property
-    def unpublished(self) -> list[Analysis]:
-        """The reports that would reveal hidden counts."""
-        analyses = (declared for declared in self._asked if isinstance(declared, Analysis))
-        return [declared for declared in analyses if self.min_count is not None and not declared.is_published]
-
-    @property
-    def columns(self) -> dict[str, list[str]]:
-        """The columns to read of each table.
-
-        These are those of the reports, and of the headline figures.
-        """
-        filtering = Filtering(self.filters)
-        headline = [name for name in _HEADLINE if filtering.leads_to(TABLES[name].element)]
-        columns = {name: dict.fromkeys(_HEADLINE[name]) for name in headline}
-        reads = [
-            (name, needed)
-            for declared in self.reported
-            for name, needed in declared.reads.items()
-            if filtering.leads_to(TABLES[name].element)
-        ]
-        if ACTIONS in (read := dict(reads)):
-            acts = first_acts.OF_ACTS.keys() & (read.keys() | columns.keys())
-            joined = {name: first_acts.joined_by(name) for name in acts}
-            reads += [(ACTIONS, first_acts.NEEDS), *joined.items()]
-        for name, needed in reads:
-            columns.setdefault(name, {}).update(dict.fromkeys(needed))
-        if ATTENDANCES.table in columns:
-            columns[ATTENDANCES.table].update(dict.fromkeys(_OF_RSVPS))
-        for name, places in _PLACES.items() if self.for_page else ():
-            if name in columns:
-                columns[name].update(dict.fromkeys(places))
-        for name, chosen in columns.items():
-            has = [column.name for column in TABLES[name].columns]
-            if (
-                exclusion.COLUMN in has
-            ):  # of acts of all kinds, their own tables have since when they are gone
-                chosen |= dict.fromkeys(one for one in (exclusion.COLUMN, GONE_SINCE.name) if one in has)
-        return {name: list(chosen) for name, chosen in columns.items()}
-
-    @property
-    def titles(self) -> dict[str, tuple[str, ...]]:
-        """The columns of the tables whose titles are shown, which filters do not take away."""
-        keyed = (declared for declared in self.reported if isinstance(declared, Report))
-        return {
-            declared.titled.table: (declared.titled.key, "title")
-            for declared in keyed
-            if declared.titled.key in declared.keys
-        }
-
-    @property
-    def snapshots(self) -> tuple[str, ...]:
-        """The columns of events to read of every version."""
-        grows = "events" in self.columns and any(map(_is_growth, self.reported))
-        return _STATES if grows else ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -223,7 +87,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
         """Elements of types that no report counts, most first."""
         if self.inspection is None:
             return {}
-        counted_ones = {*_HEADLINE, ATTENDANCES.table, *(declared.read_from for declared, _ in self.reports)}
+        counted_ones = {*HEADLINE, ATTENDANCES.table, *(declared.read_from for declared, _ in self.reports)}
         counted_ones |= {act.table.name for act in ACTS} if ACTIONS in counted_ones else set()
         received = {
             element.type_key: self.inspection.elements[element.name]
@@ -358,7 +222,7 @@ def _warn_of_nothing(
     paths: Sequence[str], tables: Mapping[str, pd.DataFrame], filtering: Filtering, excluded: str
 ) -> None:
     """Warn where there is nothing to report, or nothing that counts."""
-    headline = [name for name in _HEADLINE if name in tables]
+    headline = [name for name in HEADLINE if name in tables]
     if all(tables[name].empty for name in headline) and not are_attendances(tables):
         nothing = " and ".join(f"no {TABLES[name].element.name}" for name in headline)
         named = listed(paths) or "the source"
@@ -444,13 +308,13 @@ def _make(
     made = [
         (declared, _made(declared, wanted, frames, titles))
         for declared in wanted.reported
-        if (declared.table in _HEADLINE or len(frames[declared.table]))
-        and not (_is_growth(declared) and has_dates)
+        if (declared.table in HEADLINE or len(frames[declared.table]))
+        and not (is_growth(declared) and has_dates)
     ]
     return [
         (declared, frame)
         for declared, frame in made
-        if len(frame) > (1 if _is_growth(declared) else 0 if isinstance(declared, Analysis) else -1)
+        if len(frame) > (1 if is_growth(declared) else 0 if isinstance(declared, Analysis) else -1)
     ]
 
 
@@ -470,10 +334,6 @@ def _made(
     )
 
 
-def _is_growth(declared: Report | Analysis) -> bool:
-    return isinstance(declared, Report) and declared.kind == "growth"
-
-
 def _annotate(
     result: ReportResult,
     own: Mapping[str, Mapping[Any, str]],
@@ -484,14 +344,14 @@ def _annotate(
     """Note in the frames' attributes what is not counted."""
     for declared, report in result.reports:
         caveats, element = [], TABLES[declared.read_from].element
-        if _is_growth(declared):
+        if is_growth(declared):
             caveats += _not_drawn(result.tables["events"], snapshots, report, below=result.below)
         # No spellings of what is hidden: how many there are may be few, too.
         caveats += [] if result.below else own[declared.name]["caveat"].splitlines()
         caveats = [*filter(None, [report.attrs.get("period")]), *caveats]
         report.attrs["caveat"] = "\n".join(caveats)
         note = own[declared.name]["note"]
-        if _is_growth(declared) or result.below:  # of the events; no spellings
+        if is_growth(declared) or result.below:  # of the events; no spellings
             own_counts = (count for count in counts if count[2] == element.name)
             note = exclusion.note(own_counts, numbers=result.below is None)
         report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), note]))
@@ -541,32 +401,3 @@ def _protected(
         hidden=hidden_figures(result.tables, below),
         published=protected.published,
     )
-
-
-def _declared(reports: Sequence[Report | Analysis | str]) -> list[Report | Analysis]:
-    """Return the reports, also those that are named.
-
-    Reports by columns that identify people are refused.
-    """
-    by_name = {declared.name: declared for declared in STANDARD}
-    if isinstance(reports, str):
-        raise InvalidArgument(f"reports is a list: reports=[{quoted(reports)}]")
-    found = []
-    for asked in reports:
-        if isinstance(asked, str) and asked not in by_name:
-            raise UnknownReport(f"there is no report {quoted(asked)}; {nearest(asked, by_name)}")
-        declared = by_name[asked] if isinstance(asked, str) else asked
-        if not isinstance(declared, Report | Analysis):
-            raise InvalidArgument(
-                f"reports is a list of names or of osdi_frames.reports.Report, not {quoted(reports)}"
-            )
-        if isinstance(declared, Report):
-            _refuse_identifying(declared)
-        found.append(declared)
-    return found
-
-
-def _refuse_identifying(declared: Report) -> None:
-    for column in TABLES[declared.read_from].columns:
-        if column.name in declared.keys and column.privacy.level == "identifying":
-            raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")

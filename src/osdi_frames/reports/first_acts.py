@@ -6,6 +6,7 @@ from typing import Final
 
 import pandas as pd
 
+from osdi_frames.errors import counted
 from osdi_frames.frames import as_frame
 from osdi_frames.reports.acts import READER
 from osdi_frames.reports.measures import IS_NEW, converted, maybe, refuse_lacking, text, utc
@@ -48,10 +49,11 @@ def marked(
     is_first &= text(found["subject_id"]).fillna("").eq(text(rows[act.subject]).fillna(""))
     is_new = maybe(found[IS_NEW]).where(is_first, other=False)
     unknown = int(rows["person_id"][is_new.isna()].nunique())
-    who, said = f"people with {table}", ""
+    said = ""
     if unknown and not is_new.fillna(False).any():
         is_new = pd.Series(pd.NA, is_new.index, dtype="boolean")
-        said = f"not known: which {who} are new"
+        said = f"not known: which people with {table} are new"
     elif unknown:
-        said = f"not known: whether {unknown:,} {who} are new; they are not counted as new"
+        some = f"{counted(unknown, 'person', 'people')} with {table} {'is' if unknown == 1 else 'are'} new"
+        said = f"not known: whether {some}; they are not counted as new"
     return frame.assign(**{IS_NEW: is_new.array}), said
