@@ -129,7 +129,7 @@ class Finding:
 
     @property
     def detail(self) -> str:
-        """The key with its value."""
+        """The key with the form of its value."""
         return " = ".join(filter(None, (self.key, self.value)))
 
 
