@@ -82,7 +82,8 @@ def test_all_tables_of_all_types_come_from_one_pass():
 
 
 def test_what_does_not_fit_in_a_declared_type_is_listed():
-    found = of.check([{"osdi:pledge": {"amount": "lots", "mood": 1}}])
+    pledged = {"identifiers": ["platform:a"], "amount": "lots", "mood": 1}
+    found = of.check([{"osdi:pledge": pledged}])
     assert found[["severity", "detail"]].values.tolist() == [
         ["error", 'pledge: amount = "xxxx"'],
         ["info", "pledge: mood"],

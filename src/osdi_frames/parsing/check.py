@@ -128,8 +128,8 @@ class Inspector(Observer):
             known |= np.logical_and.reduce([*valid.values()])
         if not known.all():
             first = int(np.argmin(known))
-            place = Place(*(rows[name][first].as_py() for name in ("source_file", "source_line")))
-            problem = Problem(place, ProblemKind.NO_IDENTITY, element.name, "warning")
+            places = [rows[name][first].as_py() for name in PLACE if name in rows.column_names]
+            problem = Problem(Place(*(places or [None])), ProblemKind.NO_IDENTITY, element.name, "warning")
             self._add(problem, element.name, int((~known).sum()))
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:

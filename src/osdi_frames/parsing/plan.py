@@ -180,7 +180,8 @@ class Plan:
                 if table == main and self.inspects:
                     counted = (element.month, "status" if element.statuses else None)
                     looked_at = (*identifying(element.identities), *filter(None, counted), *PLACE)
-                    columns = tuple(dict.fromkeys((*columns, *map(main.column, looked_at))))
+                    found = (column for column in main.columns if column.name in looked_at)
+                    columns = tuple(dict.fromkeys((*columns, *found)))
                 if table == main and self.lists_pages:
                     columns = tuple(dict.fromkeys((*columns, main.column(element.own_id))))
                 checked = (*table.columns, *columns) if self.inspects else columns
