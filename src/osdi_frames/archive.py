@@ -331,10 +331,10 @@ class Archive(Reader):
         DataFrame
             One row a problem (`osdi_frames.problems.ProblemKind`), equal ones counted: `source_file` and
             `source_line` of the first, `severity`, `problem`, `detail`, `count`. An ``error`` is what
-            ``on_error="raise"`` stops at; a ``warning`` was mended, is a date more than ten years away from most
-            others, a collection that lists more than the archive holds, or what a receiver keeps in its quarantine;
-            ``info`` are keys and element types that no table takes, as new fields of the service. Its ``attrs`` count
-            the `files`, `documents` and `elements` read. To see long details whole:
+            ``on_error="raise"`` stops at; a ``warning`` was mended, is an element that nothing identifies, a date more
+            than ten years away from most others, a collection that lists more than the archive holds, or what a
+            receiver keeps in its quarantine; ``info`` are keys and element types that no table takes, as new fields of
+            the service. Its ``attrs`` count the `files`, `documents` and `elements` read. To see long details whole:
             ``pd.set_option("display.max_colwidth", None)``.
 
         Raises
@@ -345,7 +345,7 @@ class Archive(Reader):
         Examples
         --------
         >>> import osdi_frames as of
-        >>> event = {"title": "March", "total_accepted": "lots", "mood": "good"}
+        >>> event = {"id": "9", "title": "March", "total_accepted": "lots", "mood": "good"}
         >>> of.open(event).check()[["severity", "problem", "detail"]]
           severity         problem                          detail
         0    error  not an integer  event: total_accepted = "xxxx"

@@ -97,7 +97,7 @@ def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
     See `Archive.check` and `open`.
 
     >>> import osdi_frames as of
-    >>> of.check({"title": "March", "total_accepted": 12, "mood": "good"})["detail"].tolist()
+    >>> of.check({"id": "9", "title": "March", "total_accepted": 12, "mood": "good"})["detail"].tolist()
     ['event: mood']
     """
     return _opened(check, source, settings, Settings.__annotations__)[0].check()

@@ -132,7 +132,7 @@ def with_ids(ids: pa.ChunkedArray, emails: pa.ChunkedArray) -> tuple[pa.ChunkedA
 
     >>> ids, addressed = with_ids(pa.chunked_array([["7", None]]), pa.chunked_array([["Ann@example.org "] * 2]))
     >>> ids.to_pylist(), addressed.tolist()
-    (['7', 'email:4a39bbbb9fb6e5ed2ed6cf3cdf8d1c95'], [False, True])
+    (['7', 'email:6246b4bc35a09563c2b8f60249d82d03'], [False, True])
     """
     addressed = np.asarray(ids.is_null())
     if not addressed.any():
