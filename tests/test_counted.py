@@ -472,10 +472,10 @@ def test_one_pull_is_no_growth():
 
 
 def test_other_element_types_are_counted_by_type_apart_from_undeclared_keys(tmp_path):
-    others = [[{"osdi:donation": {"amount": "27"}}], [{"osdi:donation": {}}], [{"platform:upload": {}}]]
+    others = [[{"osdi:donation": {"amount": "27"}}], [{"osdi:donation": {}}], [{"platform:call": {}}]]
     reading = of.write_report([event(1, mood="good"), *others], tmp_path / "out", formats=())
-    assert str(reading).splitlines()[-1] == "other types, in no report: 2 osdi:donation, 1 platform:upload"
+    assert str(reading).splitlines()[-1] == "other types, in no report: 2 osdi:donation, 1 platform:call"
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "Elements of other types, in no report: 2 osdi:donation, 1 platform:upload.</li>" in html
+    assert "Elements of other types, in no report: 2 osdi:donation, 1 platform:call.</li>" in html
     assert "Problems: 0. Keys that no table reads, listed below: 1.</li>" in html
     assert '<caption id="reading-caption">Keys that no table reads</caption>' in html
