@@ -88,7 +88,8 @@ class Inspector(Observer):
         self.files |= result.files
         self.documents += result.documents
         self.elements.update(result.elements)
-        self.listings.add(result.pages, result.rows)
+        if result.pages:
+            self.listings.add(result.pages, result.rows)
         for found in sorted((*result.keys, *result.findings), key=attrgetter("number")):
             place, what, element = found.place, found.finding, found.element
             key = element.relative(what.key) if element else POSITION.sub("[]", what.key)
@@ -107,7 +108,7 @@ class Inspector(Observer):
 
         What was skipped is a warning.
         """
-        self.incomplete = self.listings.incomplete() if whole else []
+        self.incomplete = self.listings.incomplete() if whole and self.listings.newest else []
         for lacking in self.incomplete:
             problem = Problem(lacking.place, ProblemKind.INCOMPLETE, lacking.text, "warning")
             self._add(problem, lacking.type, lacking.collections)

@@ -67,7 +67,8 @@ class Observer:
             self.handle(Problem.at(found.place, found.finding), found.count)
             self.others |= _called(found.finding)
         self.elements.update(result.elements)
-        self.listings.add(result.pages, result.rows)
+        if result.pages:
+            self.listings.add(result.pages, result.rows)
 
     def lacks(self, plan: Plan) -> bool:
         """Whether nothing was found of what is asked for."""
@@ -86,7 +87,7 @@ class Observer:
 
         Of a whole source, also where nothing was found, or where bodies are not read.
         """
-        self.incomplete = self.listings.incomplete() if whole else []
+        self.incomplete = self.listings.incomplete() if whole and self.listings.newest else []
         if self.policy:
             self.policy.close()
             if whole and self.lacks(plan) and not self.policy.skipped:

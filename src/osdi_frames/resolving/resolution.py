@@ -346,7 +346,7 @@ class Resolution:
                 )
         if self.person_columns:
             found[PEOPLE.element] = people.people_rules(self.person_columns)
-        evidence = self.accounts.evidence
+        evidence = self.accounts.evidence if self._proved else ()
         return {
             element: replace(rules, extremes=(*rules.extremes, *evidence)) if self.proves(element) else rules
             for element, rules in found.items()
