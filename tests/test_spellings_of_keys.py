@@ -98,6 +98,7 @@ def test_prefixes_joined_by_an_underscore_are_read_as_prefixed_keys(tmp_path):
 
 def test_other_keys_with_underscores_are_as_they_came():
     event = {
+        "identifiers": ["platform:1"],
         "title": 'a "platform_hidden": b',
         "total_accepted": 1,
         "platform_mood": 1,
