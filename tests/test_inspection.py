@@ -15,9 +15,9 @@ def test_elements_are_counted_as_often_as_they_were_received(data, inspected, sa
 
 
 def test_files_and_documents_are_counted(tmp_path):
-    (tmp_path / "lines.ndjson").write_text('{"total_accepted": 1}\n\n[]\n{broken\n')
-    (tmp_path / "one.json").write_text(json.dumps({"total_accepted": 2}, indent=2))
-    (tmp_path / "glued.json").write_text('{"total_accepted": 1}{"total_accepted": 4}')
+    (tmp_path / "lines.ndjson").write_text('{"id": "1", "total_accepted": 1}\n\n[]\n{broken\n')
+    (tmp_path / "one.json").write_text(json.dumps({"id": "2", "total_accepted": 2}, indent=2))
+    (tmp_path / "glued.json").write_text('{"id": "1", "total_accepted": 1}{"id": "4", "total_accepted": 4}')
     (tmp_path / "notes.txt").write_text("passed over")
     found = of.open(tmp_path).inspect()
     assert (found.files, found.documents) == (3, 5)
@@ -50,8 +50,8 @@ def test_problems_show_no_value_and_are_counted_by_key_once():
         "family_name": [address],
     }
     documents = [
-        [{"osdi:signature": {"person": person, "created_date": address, "new": address}}] * 2,
-        {"title": "t", "total_accepted": address},
+        [{"osdi:signature": {"id": "s", "person": person, "created_date": address, "new": address}}] * 2,
+        {"id": "e", "title": "t", "total_accepted": address},
         address,
         {"received_at": "2026-01-01T00:00:00Z", "body": address},
     ]

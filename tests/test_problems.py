@@ -495,7 +495,7 @@ def test_a_dangling_link_is_a_problem_with_its_name(tmp_path: Path) -> None:
 
 def test_half_of_a_surrogate_pair_is_mended_and_stops_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    path.write_text(r'{"total_accepted": 1, "title": "a\ud800b"}')
+    path.write_text(r'{"id": "e", "total_accepted": 1, "title": "a\ud800b"}')
     assert of.open(path).scan("events", columns=["title"]).read_all().to_pylist() == [{"title": "a\ufffdb"}]
     detail = 'event: title = "xxx"'
     assert listed(path) == [(str(path), 1, "warning", "a lone surrogate, read as U+FFFD", detail, 1)]
@@ -545,7 +545,7 @@ def test_keys_are_counted_in_each_entry_that_is_read_however_many_there_are() ->
     signatures = [part for some in emails for part in signature(person={"email_addresses": some})]
     chosen = {"address": "b", "tone": 1}
     emails += [[None, chosen], [{"address": "a", "mood": 1}, chosen | {"primary": True}]]
-    people = {"_embedded": {"osdi:people": [{"email_addresses": some} for some in emails]}}
+    people = {"_embedded": {"osdi:people": [{"id": "p", "email_addresses": some} for some in emails]}}
     for documents in (signatures, people), (*([one] for one in signatures), people):
         found = of.check([*documents])
         assert dict(zip(found["detail"], found["count"], strict=True)) == {
@@ -558,7 +558,7 @@ def test_keys_are_counted_in_each_entry_that_is_read_however_many_there_are() ->
 
 def test_what_a_petition_embeds_of_its_creator_is_not_read_and_its_address_is_in_no_message() -> None:
     creator = {"email_addresses": [{"address": "secret@example.org"}], "given_name": 7}
-    page = {"_embedded": {"osdi:petitions": [{"title": "River", "_embedded": {"osdi:creator": creator}}]}}
+    page = {"_embedded": {"osdi:petitions": [{"id": "p", "_embedded": {"osdi:creator": creator}}]}}
     found = of.check(page)
     assert found[["severity", "problem", "detail"]].values.tolist() == [
         ["info", "key not read", "petition: _embedded"]
@@ -748,7 +748,7 @@ AROUND: dict[str, tuple[Any, set[str]]] = {
     ),
     "an empty page": ({"page": 1, "motd": 1}, {"undeclared key page: motd", "a document without elements "}),
     "a page of two types": (
-        {"motd": 1, "_embedded": {"osdi:events": [GOOD], "osdi:people": [{}]}},
+        {"motd": 1, "_embedded": {"osdi:events": [GOOD], "osdi:people": [{"id": "p"}]}},
         {"undeclared key page: motd"},
     ),
     "a page of two types, one of which no table declares": (
