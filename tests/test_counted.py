@@ -472,7 +472,8 @@ def test_one_pull_is_no_growth():
 
 
 def test_other_element_types_are_counted_by_type_apart_from_undeclared_keys(tmp_path):
-    others = [[{"osdi:donation": {"amount": "27"}}], [{"osdi:donation": {}}], [{"platform:call": {}}]]
+    donated = [[{"osdi:donation": {"amount": "27"}, "idempotency_key": key}] for key in "ab"]
+    others = [*donated, [{"platform:call": {}}]]
     reading = of.write_report([event(1, mood="good"), *others], tmp_path / "out", formats=())
     assert str(reading).splitlines()[-1] == "other types, in no report: 2 osdi:donation, 1 platform:call"
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
