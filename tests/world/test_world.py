@@ -6,7 +6,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,9 @@ KEYS = {table: (f"{kind}_id",) for kind, table in TABLES.items()} | {
     "signature_emails": ("signature_id", "position"),
     "signature_custom_fields": ("signature_id", "name"),
 }
+
+#: What an act has by its place in the order of all.
+NUMBERED = "number", "is_first", "is_new"
 
 # --- how a world is drawn ----------------------------------------------------------------------------------
 
@@ -270,7 +273,8 @@ def differing(frames: Mapping[str, pd.DataFrame], tables: Mapping[str, list[Row]
         rows = rows_of(frames[name].assign(**where))
         is_ordered, keys = name == "actions", KEYS.get(name, ())
         got, expected = (
-            [*enumerate(some)] if is_ordered else labelled(some, keys) for some in (rows, tables[name])
+            [*enumerate(with_settled_ties(some))] if is_ordered else labelled(some, keys)
+            for some in (rows, tables[name])
         )
         found += compared(name, got, expected, in_order=is_ordered)
     return found
@@ -287,6 +291,22 @@ def differing_reports(
         got = list(zip(map(plain, reports[name].index), rows_of(reports[name]), strict=True))
         found += compared(name, got, lines, in_order=True)
     return found
+
+
+def with_settled_ties(did: list[Row]) -> list[Row]:
+    """Return acts, those that nothing puts in order, as they have no ids, in the order of what else they say."""
+    known = "date", "person_id", "action", "subject_id", "source", "referrer", "website"
+    settled = []
+    for _, ties in groupby(did, key=lambda row: [row[name] for name in known]):
+        places = [*ties]
+        said = [{name: row[name] for name in row if name not in NUMBERED} for row in places]
+        said.sort(
+            key=lambda row: repr([row[name] for name in ("excluded", "title", "received_at", *acts.PLACE)])
+        )
+        settled += [
+            row | {name: place[name] for name in NUMBERED} for row, place in zip(said, places, strict=True)
+        ]
+    return settled
 
 
 def in_part(
