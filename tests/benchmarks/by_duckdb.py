@@ -15,9 +15,10 @@ _LINKS = f'_links STRUCT(self {_LINK}, "osdi:petition" {_LINK}, "osdi:person" {_
 _REFERRERS = f"""
     "action_network:referrer_data" {_REFERRER}, "platform:referrer_data" {_REFERRER}, referrer_data {_REFERRER}
 """
-_PERSON = """STRUCT(
+_EMAILS = 'email_addresses STRUCT("primary" BOOLEAN, address VARCHAR, status VARCHAR)[]'
+_PERSON = f"""STRUCT(
     given_name VARCHAR, family_name VARCHAR, created_date TIMESTAMPTZ, modified_date TIMESTAMPTZ,
-    email_addresses STRUCT("primary" BOOLEAN, address VARCHAR, status VARCHAR)[],
+    {_EMAILS},
     phone_numbers STRUCT("primary" BOOLEAN, number VARCHAR, number_type VARCHAR, status VARCHAR)[],
     postal_addresses STRUCT(
         "primary" BOOLEAN, address_lines VARCHAR[], locality VARCHAR, region VARCHAR, postal_code VARCHAR,
@@ -36,7 +37,8 @@ _ALL = f"""STRUCT(
 )[]"""
 _FEW = f"""STRUCT(
     "osdi:signature" STRUCT(
-        identifiers VARCHAR[], created_date TIMESTAMPTZ, modified_date TIMESTAMPTZ, {_REFERRERS}, {_LINKS}
+        identifiers VARCHAR[], created_date TIMESTAMPTZ, modified_date TIMESTAMPTZ, {_REFERRERS},
+        person STRUCT({_EMAILS}), {_LINKS}
     )
 )[]"""
 
@@ -87,7 +89,10 @@ _KEPT = f"""
     WITH elements AS (SELECT unnest(body)."osdi:signature" AS s FROM documents),
     signatures AS (
         SELECT {_ID} AS id, s.modified_date AS modified, {_REFERRED}.source AS source, s.created_date AS created,
-            split_part(s._links."osdi:person".href, '/', -1) AS person
+            coalesce(
+                split_part(s._links."osdi:person".href, '/', -1),
+                lower(trim({_first("s.person.email_addresses")}.address))
+            ) AS person
         FROM elements WHERE s IS NOT NULL
     ),
     kept AS (
@@ -133,7 +138,10 @@ def streamed(path: str) -> dict[str, int]:
 
 
 def by_source(path: str) -> pa.Table:
-    """Count signatures and people by source, of each signature the newest version."""
+    """Count signatures and people by source, of each signature the newest version.
+
+    A person without a link is known by the e-mail address.
+    """
     return _read(_BY_SOURCE, _FEW, path)
 
 

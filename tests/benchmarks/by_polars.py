@@ -21,9 +21,10 @@ _LINKS = pl.Struct(dict.fromkeys(("self", "osdi:petition", "osdi:person"), _stru
 _REFERRERS = {f"{prefix}referrer_data": _struct("source", "referrer", "website") for prefix in _PREFIXES}
 _SPONSORS = {f"{prefix}sponsor": _struct("title", "browser_url", "url") for prefix in _PREFIXES[:2]}
 _PLACE = {"location": _struct("accuracy", latitude=pl.Float64, longitude=pl.Float64)}
+_EMAILS = {"email_addresses": pl.List(_struct("address", "status", primary=pl.Boolean))}
 _PERSON = _struct(
     *("given_name", "family_name", "created_date", "modified_date"),
-    email_addresses=pl.List(_struct("address", "status", primary=pl.Boolean)),
+    **_EMAILS,
     phone_numbers=pl.List(_struct("number", "number_type", "status", primary=pl.Boolean)),
     postal_addresses=pl.List(
         _struct(
@@ -43,7 +44,9 @@ _ALL = {
     **_SPONSORS,
     "idempotency_key": TEXT,
 }
-_FEW = {"osdi:signature": _struct("created_date", "modified_date", **_SHARED)}
+_FEW = {
+    "osdi:signature": _struct("created_date", "modified_date", person=_struct(**_EMAILS), **_SHARED),
+}
 
 
 def _elements(path: str, fields: dict[str, pl.DataType]) -> pl.LazyFrame:
@@ -142,15 +145,23 @@ def scan(path: str) -> pl.DataFrame:
 
 
 def by_source(path: str) -> pl.DataFrame:
-    """Count signatures and people by source, of each signature the newest version."""
+    """Count signatures and people by source, of each signature the newest version.
+
+    A person without a link is known by the e-mail address.
+    """
+    address = _first("email_addresses").struct.field("address")
     source = _referred("source")
     unknown = source.str.strip_chars().str.to_lowercase().fill_null("").is_in(["", "none"])
-    signatures = _elements(path, _FEW).select(
-        id=_ID,
-        modified=_utc(_S.field("modified_date")),
-        source=pl.when(unknown).then(pl.lit("(none)")).otherwise(source),
-        person=_last(_HREF["osdi:person"]),
-        created=_utc(_S.field("created_date")),
+    signatures = (
+        _elements(path, _FEW)
+        .with_columns(p=_S.field("person"))
+        .select(
+            id=_ID,
+            modified=_utc(_S.field("modified_date")),
+            source=pl.when(unknown).then(pl.lit("(none)")).otherwise(source),
+            person=pl.coalesce(_last(_HREF["osdi:person"]), address.str.strip_chars().str.to_lowercase()),
+            created=_utc(_S.field("created_date")),
+        )
     )
     kept = signatures.sort("modified", nulls_last=False).unique("id", keep="last")
     counted = kept.group_by("source").agg(
