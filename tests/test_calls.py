@@ -25,8 +25,8 @@ POLARS = pl.from_arrow(of.open({"title": "March", "total_accepted": 3}).scan("ev
 
 @pytest.mark.parametrize(
     "source",
-    [EVENTS, EVENTS["title"], POLARS, [EVENTS], print, b"{}", 3, None],
-    ids=["DataFrame", "Series", "polars", "list", "function", "bytes", "int", "None"],
+    [EVENTS, POLARS, [EVENTS], print, b"{}", 3, None],
+    ids=["DataFrame", "polars", "list", "function", "bytes", "int", "None"],
 )
 @pytest.mark.parametrize("call", [of.read_events, of.check, of.report])
 def test_what_is_no_source_is_named(call, source):

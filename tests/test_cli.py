@@ -102,7 +102,7 @@ def test_report_on_a_problem_is_one_line_and_skip_passes_over_it(tmp_path):
     ran = run("report", "a.json", cwd=tmp_path)
     assert ran.returncode == 1
     assert ran.stderr == (
-        'osdi-frames: a.json:1: not an integer: total_accepted = "lots"'
+        'osdi-frames: a.json:1: not an integer: total_accepted = "xxxx"'
         "; open it with --on-error skip to pass over it; osdi-frames check lists all\n"
     )
     skipped = run("report", "a.json", "--on-error", "skip", cwd=tmp_path)
@@ -147,8 +147,8 @@ def test_check_lists_problems_and_ends_with_1(tmp_path):
     )
     ran = run("check", ".", cwd=tmp_path)
     assert ran.returncode == 1
-    assert 'not an integer: event: total_accepted = "lots"  (a.ndjson:1)' in ran.stdout
-    assert 'not a datetime: event: start_date = "soon"  (a.ndjson:2)' in ran.stdout
+    assert 'not an integer: event: total_accepted = "xxxx"  (a.ndjson:1)' in ran.stdout
+    assert 'not a datetime: event: start_date = "xxxx"  (a.ndjson:2)' in ran.stdout
 
 
 def test_check_of_the_sample_says_what_it_read_and_finds_no_error(data, inspected):
@@ -293,7 +293,8 @@ def test_report_warns_of_documents_in_which_there_is_nothing(text, words, tmp_pa
 
 def test_one_thing_is_counted_in_the_singular(tmp_path):
     (tmp_path / "a.json").write_text(
-        '[{"osdi:signature": {"created_date": "2026-05-01"}}, {"total_accepted": 1, "x": 1}]'
+        '[{"osdi:signature": {"identifiers": ["platform:1"], "created_date": "2026-05-01"}},'
+        ' {"identifiers": ["platform:2"], "total_accepted": 1, "x": 1}]'
     )
     assert run("report", "a.json", cwd=tmp_path).stdout.startswith(
         "1 event with 1 RSVP; 1 signature of 0 people\n"
@@ -409,7 +410,9 @@ def test_report_as_json_stays_json_when_it_writes_files_too(tmp_path):
 
 
 def test_check_as_json_has_the_rows_of_check(tmp_path):
-    (tmp_path / "a.json").write_text('{"title": "\x9b2J", "total_accepted": "lots\u202e", "new": 1}')
+    (tmp_path / "a.json").write_text(
+        '{"identifiers": ["platform:1"], "title": "\x9b2J", "total_accepted": "lots\u202e", "new": 1}'
+    )
     ran = run("check", "a.json", "--json", cwd=tmp_path)
     assert ran.returncode == Status.FAILED
     found = json.loads(ran.stdout)

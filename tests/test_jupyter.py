@@ -15,7 +15,7 @@ BAD = '{"title": "March", "total_accepted": "lots"}\n'
 ERRORS = {
     "of.read_events('nothing')": "SourceNotFound: there is no file or folder nothing",
     "of.read_events('data', columns=['titel'])": "UnknownColumn: events has no column 'titel'; nearest: title",
-    "of.read_events('bad.ndjson')": 'BadDocument: bad.ndjson:1: not an integer: total_accepted = "lots"',
+    "of.read_events('bad.ndjson')": 'BadDocument: bad.ndjson:1: not an integer: total_accepted = "xxxx"',
     "of.rsvps_by_campaign(events.assign(capacity='many'))": "InvalidColumn: rsvps_by_campaign cannot use the ",
     "of.Client('http://127.0.0.1:9/api/v2', 'a-key-for-none', retries=0).events()": "ServiceUnreachable: GET ",
     "of.Client('http://127.0.0.1:9/api/v2', 'a-key-for-none').pull('x', since='now')": "InvalidField: since is a ",
@@ -93,7 +93,7 @@ def test_a_warning_of_passed_over_problems_names_the_own_line(notebook):
     )
     assert re.match(r"\S+ipykernel_\S+:1: ProblemsWarning: skipped 1 problem, the first", warned.text)
     assert warned.text.endswith(f"\n  {SKIPPED}\n")
-    assert frame.data["text/plain"] == "(1, 47)"
+    assert frame.data["text/plain"] == "(1, 48)"
 
 
 def test_a_bar_is_a_widget_that_ends_full(notebook):
