@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osdi_frames import Manifest, sandbox
-from osdi_frames.errors import OsdiError
+from osdi_frames.errors import OsdiError, ServiceWarning
 from osdi_frames.sandbox.faults import FAULTS
 from osdi_frames.shortcuts import read_table
 from osdi_frames.sources.manifest import manifests
@@ -61,10 +62,16 @@ TELLS = (
 
 
 def pulled(served: Stocked, folder: Path) -> Manifest:
-    """Pull once; give what the manifest on disk says, whether or not the pull ended in an error."""
-    with served.client() as client, suppress(OsdiError):
+    """Pull once; give what the manifest on disk says, whether or not the pull ended in an error.
+
+    Only a pull that may not be all warns.
+    """
+    with warnings.catch_warnings(record=True) as warned, served.client() as client, suppress(OsdiError):
+        warnings.simplefilter("always", ServiceWarning)
         client.pull(folder)
-    return manifests(folder)[-1]
+    manifest = manifests(folder)[-1]
+    assert not (warned and manifest.complete)
+    return manifest
 
 
 def check(served: Stocked) -> bool:

@@ -129,12 +129,15 @@ class Ledger:
         self._repeats, self._still = [], 0
 
     def _note_repeat(self, page: Page) -> None:
-        """Note a page that does not advance: it has the rows of an earlier one, or says that it is that one."""
+        """Note a page that does not advance: it has the rows of an earlier one, or says that it is that one.
+
+        Where another total is reported, rows have moved: what arrives in front pushes them to later pages.
+        """
         of = None
         if page.ids and not set(page.ids) - self._seen:
-            rows = page.ids, page.content
+            rows = page.ids, page.content, page.total_records
             earlier = (one for one in self._current if one.number < page.number)
-            same = (one.number for one in earlier if (one.ids, one.content) == rows)
+            same = (one.number for one in earlier if (one.ids, one.content, one.total_records) == rows)
             of = page.reported_number if page.stands_still else next(same, None)
         self._still = 0 if of is None else self._still + 1
         self._repeats += [] if of is None else [(page.number, of)]
