@@ -15,8 +15,7 @@ from osdi_frames.problems import ProblemKind
 from osdi_frames.reader import Reader
 from osdi_frames.reports import exclusion
 from osdi_frames.sources.manifest import Manifest, manifests
-from osdi_frames.sources.payload_tables import listed_files
-from osdi_frames.sources.source import FilePartition, Part
+from osdi_frames.sources.source import FilePartition, Part, listed_files
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.people import by_address_alone
 from osdi_frames.tables.resource import GONE_SINCE

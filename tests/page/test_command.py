@@ -18,7 +18,9 @@ def run(*words, cwd, program):
 
 @pytest.fixture
 def archive(tmp_path):
-    (tmp_path / "a.json").write_text('{"identifiers": ["platform:1"], "total_accepted": 3, "capacity": "lots"}')
+    (tmp_path / "a.json").write_text(
+        '{"identifiers": ["platform:1"], "total_accepted": 3, "capacity": "lots"}'
+    )
     return tmp_path
 
 

@@ -20,13 +20,12 @@ import pyarrow.compute as pc
 
 from osdi_frames.parsing import database
 from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, only, rows, valid
-from osdi_frames.parsing.database import Engine, engine, refused
+from osdi_frames.parsing.database import Engine, engine, refused, with_colons
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.listings import ListedPage, listed_page, page_paths
 from osdi_frames.parsing.mend import has_shape, mend
 from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
 from osdi_frames.parsing.undeclared import count_keys
-from osdi_frames.parsing.underscored import with_colons
 from osdi_frames.problems import Finding, Place, ProblemKind
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.tables import element_types

@@ -19,9 +19,9 @@ from osdi_frames.errors import InvalidSource
 from osdi_frames.problems import file_name
 from osdi_frames.sources.files import ARCHIVES, BROKEN, COMPRESSED, File, Handle, container, suffix
 from osdi_frames.sources.layout import survey
-from osdi_frames.sources.payload_tables import is_table, listed_files
+from osdi_frames.sources.payload_tables import is_table
 from osdi_frames.sources.remote import Remote
-from osdi_frames.sources.source import FilePartition, Part, Source, sorted_out
+from osdi_frames.sources.source import FilePartition, Part, Source, listed_files, sorted_out
 from osdi_frames.sources.streams import Reader, ahead
 
 #: The bytes of a partition.

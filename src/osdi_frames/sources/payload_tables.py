@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow as pa
 from osdi_frames.errors import InvalidSource
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
 from osdi_frames.quoting import named
-from osdi_frames.sources.files import BROKEN, File, Handle, files, suffix, suffix_inside
+from osdi_frames.sources.files import BROKEN, File, Handle, suffix, suffix_inside
 from osdi_frames.sources.layout import Chunk
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.remote import Remote
@@ -25,27 +25,19 @@ from osdi_frames.sources.streams import Reader
 from osdi_frames.sources.wrapped import holds_document
 from osdi_frames.sources.wrapper_times import is_time
 
-_READABLE = frozenset({".csv", ".parquet"})
-_REFUSED = (*_READABLE, ".xlsx")
+#: The suffixes of tables; workbooks are not read, whatever they hold.
+SUFFIXES: Final = (".csv", ".parquet", ".xlsx")
 _ROWS = 1000  # that are read together, and in which a column of documents is looked for
 _PARQUET = b"PAR1"
 _SEPARATORS = ",;\t|"
 _REPORT = re.compile(r"[^,;\t]*\([A-Z]{2,4}\)")  # a column of times, in the zone of the service's screens
 
 
-def listed_files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = None) -> list[File]:
-    """Return what `files` returns.
-
-    Raises
-    ------
-    InvalidSource
-        A file is a table without a column of what the service sent.
-    """
-    found = files(paths, handle, quarantines)
-    for file in found:
-        if suffix(str(file)) in _REFUSED and not _holds_documents(file):
+def refuse_without_documents(tables: Iterable[File]) -> None:
+    """Raise InvalidSource for the first of some tables that has no column of what the service sent."""
+    for file in tables:
+        if not _holds_documents(file):
             raise InvalidSource(_refusal(file))
-    return found
 
 
 def is_table(name: str, reader: Reader) -> bool:

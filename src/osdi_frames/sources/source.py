@@ -26,12 +26,14 @@ from osdi_frames.sources.files import (
     File,
     Handle,
     container,
+    files,
     reported,
+    suffix,
 )
 from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Budget, LimitExceeded, Limits
 from osdi_frames.sources.members import Unpacking
-from osdi_frames.sources.payload_tables import is_table, listed_files, rows_of
+from osdi_frames.sources.payload_tables import SUFFIXES, is_table, refuse_without_documents, rows_of
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of, zstd
 from osdi_frames.tables.document_forms import form_of
@@ -203,6 +205,20 @@ def parts_of(source: Source, handle: Handle, *, quarantines: list[str] | None = 
         where = located(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))
         warn_caller(f"no documents in {where}: {_DOCUMENTS}", SourceWarning)
     return parts
+
+
+def listed_files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = None) -> list[File]:
+    """Return what `files` returns.
+
+    Raises
+    ------
+    InvalidSource
+        A file is a table without a column of what the service sent.
+    """
+    found = files(paths, handle, quarantines)
+    if tables := [file for file in found if suffix(str(file)) in SUFFIXES]:
+        refuse_without_documents(tables)
+    return found
 
 
 class JsonText(bytes):
