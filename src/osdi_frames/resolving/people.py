@@ -24,6 +24,7 @@ from osdi_frames.resolving.versions import (
     Merger,
     Rules,
     among,
+    are_parts,
     full,
     fuller_versions,
     fullest,
@@ -200,9 +201,11 @@ class Donor:
     """Where acts get something of their persons."""
 
     acts: np.ndarray
-    """The acts that lack it, sorted."""
+    """The acts that lack it, or may have a part of it, sorted."""
     versions: np.ndarray
     """For each the version of the person."""
+    has_own: np.ndarray | None = None
+    """For each whether it carries the block itself, of which it lacks nothing where it is no part."""
     fuller: pa.Table | None = None
     """See `fuller_versions`."""
 
@@ -218,7 +221,7 @@ class Donor:
         acts, versions = fullest(self.fuller, columns, rows)
         chosen = self.versions.copy()
         chosen[np.searchsorted(self.acts, acts)] = versions
-        return Donor(self.acts, chosen)
+        return Donor(self.acts, chosen, self.has_own)
 
 
 #: By block.
@@ -235,7 +238,7 @@ def with_whole_blocks(names: Iterable[str]) -> dict[str, None]:
 def lacking(
     acts: Merger, persons: Iterable[tuple[pa.Table, pa.Table]], rules: Rules, engine: Engine
 ) -> Donors:
-    """Find who carries what acts do not.
+    """Find who carries what acts do not, or may have a part of.
 
     `persons` are parts of the acts' persons, and of what was seen of people, whose `rules` are given.
     """
@@ -245,19 +248,29 @@ def lacking(
         engine.put("acts", some)
         engine.put("seen", seen)
         for block in rules.parts:  # some blocks few acts lack, others few people have
+            own = f"CASE WHEN {acts.rules.carries(block)} THEN coalesce(acts.{full(block)}, 0) ELSE -1 END"
+            if block not in acts.rules.parts:
+                own = f"CASE WHEN {acts.rules.carries(block)} THEN {len(rules.parts[block])} ELSE -1 END"
             query = f"""WITH lacking AS MATERIALIZED (
-                SELECT kept, person_high AS high, person_low AS low FROM acts WHERE NOT ({acts.rules.carries(block)}))
-                SELECT kept, high, low, {block}, {full(block)} FROM lacking JOIN (
+                SELECT kept, person_high AS high, person_low AS low, {own} AS own FROM acts
+                WHERE own < {len(rules.parts[block])})
+                SELECT kept, high, low, own >= 0 AS has_own, {block}, {full(block)} FROM lacking JOIN (
                 SELECT high, low, arg_max({ELEMENT}, ({ORDER})) AS {block}, max({full(block)}) AS {full(block)}
                 FROM seen SEMI JOIN lacking USING (high, low)
-                WHERE {rules.carries(block)} GROUP BY high, low) USING (high, low)"""
+                WHERE {rules.carries(block)} GROUP BY high, low) USING (high, low)
+                WHERE own < {full(block)} OR own < 0"""
             sources = engine.ask(query)
             engine.put("several", sources.select(["kept", "high", "low"]))
             fuller.setdefault(block, []).append(fuller_versions(sources, seen, block, rules, engine))
-            found.setdefault(block, []).append(sources.select(["kept", block]))
+            found.setdefault(block, []).append(sources.select(["kept", block, "has_own"]))
     every = {block: pa.concat_tables(tables).sort_by("kept") for block, tables in found.items()}
     return {
-        block: Donor(some["kept"].to_numpy(), some[block].to_numpy(), pa.concat_tables(fuller[block]))
+        block: Donor(
+            some["kept"].to_numpy(),
+            some[block].to_numpy(),
+            np.asarray(some["has_own"]),
+            pa.concat_tables(fuller[block]),
+        )
         for block, some in every.items()
     }
 
@@ -279,8 +292,12 @@ def fill(rows: pa.Table, donors: Donors, persons: SpilledTables, collected: Coll
         at = np.flatnonzero(among(numbers, donor.acts)) if columns else ()
         if not len(at):
             continue
-        values = persons.take(donor.versions[np.searchsorted(donor.acts, numbers[at])], columns)
+        donors_at = np.searchsorted(donor.acts, numbers[at])
+        values = persons.take(donor.versions[donors_at], columns)
         has = np.logical_or.reduce([np.asarray(column.is_valid()) for column in values.columns])
+        if donor.has_own is not None and (has_own := donor.has_own[donors_at]).any():
+            own = [name for name in columns if name in rows.column_names]
+            has &= ~has_own | are_parts(rows.select(own).take(pa.array(at)), values)
         at, values = at[has], values.filter(pa.array(has))
         rows = replaced(rows, at, values.select([name for name in columns if name in rows.column_names]))
         for row in at:

@@ -208,7 +208,8 @@ class Merger:
     sources: pa.Table
     """Of things of several versions, by the number that is kept: the version of each block, and the extremes."""
     persons: pa.Table
-    """Of things that have a person: the number that is kept, and `PERSON`, with what all versions carry."""
+    """Of things that have a person: the number that is kept, `PERSON`, with what all versions carry, and how many
+    columns they have at most of the blocks that can be parts."""
     moved: pa.Table = field(default_factory=lambda: _NO_PERSONS)
     """The versions of things whose own person is another, or nobody, and the person of the thing."""
     fuller: Mapping[str, pa.Table] = field(default_factory=dict)
@@ -225,7 +226,7 @@ class Merger:
         }
         persons, moved = _NOTHING, _NO_PERSONS
         if rules.has_person:
-            persons, moved = _persons(seen, found, several), _moved(several, engine)
+            persons, moved = _persons(rules, seen, found, several), _moved(several, engine)
         return cls(rules, found["kept"].to_numpy(), several, persons, moved, fuller)
 
     @classmethod
@@ -383,20 +384,28 @@ def fullest(
     """Return the things of which the newest version is a part of others, sorted, and the first of these."""
     names = [name for name in columns if name in rows.mapped[0].column_names]
     newest, others = (rows.take(candidates[name].to_numpy(), names) for name in ("newest", "candidate"))
-    is_part = np.ones(len(candidates), bool)
-    for name in names:
-        mine, other = one(newest[name]), one(others[name])
-        if pa.types.is_string(mine.type):
-            mine, other = folded(mine), folded(other)
-        is_part &= ~np.asarray(mine.is_valid()) | np.asarray(pc.fill_null(pc.equal(mine, other), False))
+    is_part = are_parts(newest, others)
     things, first = np.unique(candidates["kept"].to_numpy()[is_part], return_index=True)
     return things, candidates["candidate"].to_numpy()[is_part][first]
 
 
-def _persons(seen: pa.Table, found: pa.Table, several: pa.Table) -> pa.Table:
+def are_parts(blocks: pa.Table, others: pa.Table) -> np.ndarray:
+    """Return which rows of a block have fewer columns than others, and in these the same values."""
+    is_equal, is_less = np.ones(len(blocks), bool), np.zeros(len(blocks), bool)
+    for name in blocks.column_names:
+        mine, other = one(blocks[name]), one(others[name])
+        if pa.types.is_string(mine.type):
+            mine, other = folded(mine), folded(other)
+        has = np.asarray(mine.is_valid())
+        is_equal &= ~has | np.asarray(pc.fill_null(pc.equal(mine, other), False))
+        is_less |= ~has & np.asarray(other.is_valid())
+    return is_equal & is_less
+
+
+def _persons(rules: Rules, seen: pa.Table, found: pa.Table, several: pa.Table) -> pa.Table:
     """Return the person of each thing that has one, by the link or else by the address."""
     kept = np.sort(found["kept"].to_numpy()[found["versions"].to_numpy() == 1])
-    names = [*PERSON, ADDRESS]
+    names = [*PERSON, ADDRESS, *map(full, rules.parts)]
     single = only(seen, kept).select([ELEMENT, *names]).rename_columns(["kept", *names])
     every = pa.concat_tables([single, several.select(single.column_names).cast(single.schema)])
     by_address = pc.if_else(every[ADDRESS].is_valid(), pa.scalar(BY_ADDRESS, pa.uint64()), None)
