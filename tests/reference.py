@@ -907,14 +907,18 @@ def person_row(sighting: Sighting | None) -> Row:
 
 
 def filled(row: Row, own: set[str], people: dict[str | None, Row]) -> Row:
-    """Return the columns that an act takes from people, and which blocks they are."""
+    """Return the columns that an act takes from people, and which blocks they are.
+
+    It takes what it lacks, and what is a part of that of its person.
+    """
     person = {} if row["person_id"] is None else people.get(row["person_id"], {})
     taken: Row = {}
     blocks = []
     for block in FILLED:
         _, columns = OF_PERSON[block]
         values = {column: person.get(column) for column in columns if column in row}
-        if block not in own and first(*values.values()) is not None:
+        is_part = cells(row, columns).items() < cells(values, columns).items()
+        if (is_part or block not in own) and first(*values.values()) is not None:
             blocks.append(block)
             taken |= values
     return taken | {"person_filled": blocks or None}

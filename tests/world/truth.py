@@ -131,7 +131,11 @@ def _cells(seen: Seen, part: str) -> Row:
     """Return the columns of a part that have a value, without regard to case and whitespace around it."""
     row = _columns(seen.state)
     row["location_language"] = "en" if seen.state.get("places") and "entered" not in seen.parts else None
-    values = {name: row.get(name) for name in (*OF_PART.get(part, ()),)}
+    return _texts(row, OF_PART.get(part, ()))
+
+
+def _texts(row: Row, names: Iterable[str]) -> Row:
+    values = {name: row.get(name) for name in names}
     return {name: text.strip().casefold() for name, text in values.items() if text and text.strip()}
 
 
@@ -370,12 +374,13 @@ class Truth:
         return {"sponsor_title": group, "sponsor_url": group and f"https://{group}.example"}
 
     def _fill(self, row: Row, own: Iterable[str]) -> list[str]:
-        """Take from people what an act lacks; return what was taken."""
+        """Take from people what an act lacks, or has a part of; return what was taken."""
         known = self.people.get(row["person_id"], {}) if self.fills else {}
         filled = [
             part
             for part in FILLED
-            if part not in own and part in self.carried.get(row["person_id"], ())
+            if part in self.carried.get(row["person_id"], ())
+            if part not in own or _texts(row, FILLED[part]).items() < _texts(known, FILLED[part]).items()
             if any(known.get(name) is not None for name in FILLED[part])
         ]
         row |= {name: known[name] for part in filled for name in FILLED[part]}
