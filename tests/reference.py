@@ -572,7 +572,8 @@ def says(person: Any, block: str) -> bool:
     if block == "languages":
         return any(map(is_text, texts(at(person, "languages_spoken")) or ()))
     if block == "custom_fields":
-        return bool(isinstance(fields := at(person, "custom_fields"), dict) and fields)
+        fields = at(person, "custom_fields")
+        return isinstance(fields, dict) and not all(map(is_blank, fields.values()))
     return any(utc(at(person, name)) is not None for name in ("created_date", "modified_date"))
 
 
@@ -865,6 +866,11 @@ def versions_of_people(known: Known) -> list[list[Sighting]]:
     return [versions for _, versions in sorted(placed, key=lambda each: each[0])]
 
 
+def is_blank(value: Any) -> bool:
+    """Return whether a custom field has no value."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
 def person_of_all(versions: list[Sighting]) -> Row:
     """Return the row of a person of all its versions, oldest first."""
     held = [sighting for sighting in versions if sighting.value is not None]
@@ -877,7 +883,9 @@ def person_of_all(versions: list[Sighting]) -> Row:
     fields: Row = {}
     for sighting in held:
         given = at(sighting.value, "custom_fields")
-        fields |= given if isinstance(given, dict) else {}
+        for name, value in given.items() if isinstance(given, dict) else ():
+            if sighting.is_page or not is_blank(value) or name not in fields:
+                fields[name] = value
     dates = [date for sighting in versions for date in sighting.dates if date is not None]
     return row | {
         "person_id": versions[-1].person_id,

@@ -184,7 +184,7 @@ def entered(person: State) -> set[str]:
         "phone": person.get("phones"),
         "location": [text for _, *texts in person.get("places") or () for text in texts],
         "languages": person.get("languages_spoken"),
-        "custom": [*(person.get("custom_fields") or ())],
+        "custom": [*(person.get("custom_fields") or {}).values()],
     }
     return {part for part, texts in values.items() if any(texts or ())}
 

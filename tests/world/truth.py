@@ -417,7 +417,9 @@ class Truth:
         row["location_language"] = "en" if has_language else None
         fields: Row = {}
         for version in versions:
-            fields |= version.seen.state.get("custom_fields") or {}
+            for name, value in (version.seen.state.get("custom_fields") or {}).items():
+                if value is not None or name not in fields or "entered" not in version.seen.parts:
+                    fields[name] = value
         return row | {
             "languages_spoken": person["languages_spoken"],
             "custom_fields": _json(dict(sorted(fields.items()))),

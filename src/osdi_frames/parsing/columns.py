@@ -40,6 +40,8 @@ Mask = npt.NDArray[np.bool_]
 
 #: The step to the timestamps of an envelope.
 ENVELOPE = -4
+#: An object of which every value is null or a blank text.
+_BLANK_FIELDS: Final = r'^\{\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*(?:null|"(?:\s|\\[nrt])*")\s*(?:,\s*)?)*\}$'
 POSITIONS = 28  # bits of the number of an element; before these is the number of its document
 
 Steps = tuple[Step, ...]
@@ -191,7 +193,7 @@ class _Values:
         if path.function == "held":
             return holding(values)
         if path.function == "fields":
-            return holding(values) & ~true(pc.match_substring_regex(values, r"^\{\s*\}$"))
+            return holding(values) & ~true(pc.match_substring_regex(values, _BLANK_FIELDS))
         found = valid(values)
         misfits = parsed.documents["misfits"]
         if misfits.null_count < len(misfits):

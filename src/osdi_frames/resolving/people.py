@@ -320,21 +320,28 @@ def identified(rows: pa.Table, donors: Donors, persons: SpilledTables) -> pa.Tab
 
 
 def merged_fields(rows: pa.Table, merger: Merger, persons: SpilledTables, engine: Engine) -> pa.Table:
-    """Return rows of people with custom fields of all versions, each by its name from the newest that has it."""
+    """Return rows of people with custom fields of all versions, each by its name from the newest that has it.
+
+    A field without a value in the person of an act takes none away.
+    """
     at, sources = merger.of_several(rows)
     single = np.setdiff1d(np.arange(len(rows)), at)
     numbers, texts = single, rows["custom_fields"].take(pa.array(single)).chunks
+    is_page = np.ones(len(single), bool)
     versions = (
         sources["all_custom_fields"].combine_chunks() if len(at) else pa.array([], pa.list_(pa.int64()))
     )
     if len(carrying := versions.flatten()):
         numbers = np.concatenate([single, at[pc.list_parent_indices(versions).to_numpy()]])
+        is_page = np.append(is_page, carrying.to_numpy() % PERSONS == 0)
         texts += persons.take(carrying.to_numpy(), ["custom_fields"])["custom_fields"].chunks
     every = pa.chunked_array(texts, pa.string())
-    engine.put("texts", pa.table({"row": numbers, "rank": np.arange(len(numbers)), "fields": every}))
+    columns = {"row": numbers, "rank": np.arange(len(numbers)), "is_page": is_page, "fields": every}
+    engine.put("texts", pa.table(columns))
     found = engine.ask(
         """SELECT row, '{' || string_agg(to_json(name) || ':' || value, ',' ORDER BY name) || '}' AS merged FROM (
-        SELECT row, key AS name, arg_max(coalesce(value::VARCHAR, 'null'), rank) AS value
+        SELECT row, key AS name, arg_max(coalesce(value::VARCHAR, 'null'),
+            (is_page OR trim(coalesce(value ->> '$', ''), E' \\t\\n\\r') <> '', rank)) AS value
         FROM texts, json_each(texts.fields) GROUP BY row, key) GROUP BY row"""
     )
     merged = np.full(len(rows), None, object)

@@ -13,7 +13,7 @@ A path says where a value stands, relative to its element (an event, or a signat
 ``person(_links.x.href)``           that of an address in the collection of people
 ``upper(currency)``                the text in upper case
 ``held(id)``                       a text that is not blank
-``fields(custom_fields)``          an object with a key
+``fields(custom_fields)``          an object with a value that is not blank
 ``own(identifiers)``               the first identifier of the service itself, without its prefix
 ``system(.)``, ``identifier(.)``   what stands before and after the first colon; ``.`` is the entry itself
 =================================  ====================================================================
