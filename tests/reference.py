@@ -800,7 +800,7 @@ class Sighting(NamedTuple):
     """Whether it is of a page of people, where an empty list says that there is nothing."""
 
     def carries(self, block: str) -> bool:
-        keys, _ = OF_PERSON[block]
+        keys = OF_PERSON[block][0] if block in OF_PERSON else (block,)
         return holds(self.value, *keys) if self.is_page else says(self.value, block)
 
 
@@ -881,7 +881,8 @@ def person_of_all(versions: list[Sighting]) -> Row:
         shown = newest_of_block([cells(source, columns) for source in carrying]) if carrying else 0
         row |= {column: carrying[shown][column] for column in columns} if carrying else {}
     fields: Row = {}
-    for sighting in held:
+    carrying = [sighting for sighting in held if sighting.carries("custom_fields")]
+    for sighting in carrying or [*own[-1:], *held[-1:]][:1]:
         given = at(sighting.value, "custom_fields")
         for name, value in given.items() if isinstance(given, dict) else ():
             if sighting.is_page or not is_blank(value) or name not in fields:

@@ -416,7 +416,10 @@ class Truth:
         )
         row["location_language"] = "en" if has_language else None
         fields: Row = {}
-        for version in versions:
+        holding = [
+            version for version in versions if {"entered", "custom"} & version.seen.parts != {"entered"}
+        ]
+        for version in holding or own[-1:]:
             for name, value in (version.seen.state.get("custom_fields") or {}).items():
                 if value is not None or name not in fields or "entered" not in version.seen.parts:
                     fields[name] = value

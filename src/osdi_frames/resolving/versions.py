@@ -345,7 +345,8 @@ def _sources(rules: Rules, *, is_labelled: bool) -> list[str]:
         )
     if rules.collected:
         condition = rules.carries(rules.collected)
-        columns.append(f"list({ELEMENT} ORDER BY nth) FILTER ({condition}) AS all_{rules.collected}")
+        every = f"list({ELEMENT} ORDER BY nth) FILTER ({condition})"
+        columns.append(f"coalesce({every}, list_value(kept)) AS all_{rules.collected}")
     if rules.has_person:
         both = newest("{'high': person_high, 'low': person_low}", "links")
         columns += [f"({both}).{half} AS person_{half}" for half in ("high", "low")]
