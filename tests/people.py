@@ -280,7 +280,8 @@ def check_goals(rows: list[Act], actions: pd.DataFrame, goal: int, until) -> Non
     )
     for petition, row in made.iterrows():
         own = [each for each in counted(signed) if each["subject_id"] == petition]
-        dated = sorted(each["date"] for each in own if each["date"] and (until or each["date"] <= last))
+        known = [each["date"] for each in own if each["date"] and (until or (last and each["date"] <= last))]
+        dated = sorted(known)
         recent = sum(end - timedelta(days=28) <= date < end for date in dated)
         assert (row["signatures"], row["share"]) == (len(own), len(own) / goal)
         assert row["per_week"] == recent / 4
