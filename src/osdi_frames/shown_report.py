@@ -83,8 +83,8 @@ class ShownReport(ReportResult):
         >>> made = of.report({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})
         >>> print(made.text("rsvps_by_month"))
         RSVPs by month of the event
-        month    events  RSVPs
-        2026-05       1     12
+        month    events  rsvps  first_start  last_start
+        2026-05       1     12   2026-05-01  2026-05-01
         """
         frame = self[name]
         return next(
