@@ -45,7 +45,7 @@ SIGNATURES = pd.DataFrame(
 ATTENDANCES = SIGNATURES.assign(
     event_id=["1", "1", "2", "3", "4"],
     event_campaign_id=["climate", "climate", "housing", None, "housing"],
-    attended=[False, True, None, True, False],
+    attended=pd.array([False, True, None, True, False], dtype="boolean"),
 )
 TABLES = {"events": EVENTS, "snapshots": EVENTS, "signatures": SIGNATURES, "attendances": ATTENDANCES}
 ACTS = pd.DataFrame(
@@ -119,6 +119,7 @@ _VALUES = {
     "str": st.sampled_from([None, "", "none", "a", "b", "(other: 2)", "$x$", "=1+1", "2026", "x" * 60]),
     "int64": st.integers(0, 10**9),
     "Int64": st.none() | st.integers(0, 10**9),
+    "boolean": st.sampled_from([None, True, False]),
     "float64": st.sampled_from([None, 12.5, -73.9]),
     "datetime64[us]": _DAYS,
     "datetime64[us, UTC]": _DAYS,
