@@ -461,7 +461,12 @@ def test_the_middle_of_a_country_is_no_place_with_a_zone():
 
 
 def test_an_event_that_names_its_zone_has_it_in_the_column_timezone():
-    event = {"title": "Vigil", "start_date": "2026-10-05T19:00:00Z", "timezone_identifier": "America/Denver"}
+    event = {
+        "identifiers": ["platform:1"],
+        "title": "Vigil",
+        "start_date": "2026-10-05T19:00:00Z",
+        "timezone_identifier": "America/Denver",
+    }
     events = of.read_events(event)
     assert list(events.columns).index("timezone") == list(events.columns).index("end_date") + 1
     assert local_to_utc(events)["start_utc"].tolist() == [pd.Timestamp("2026-10-06 01:00", tz="UTC")]
