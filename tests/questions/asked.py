@@ -62,4 +62,4 @@ def two_campaigns_side_by_side(events, campaigns, chosen):
 def in_excel_polars_and_duckdb(archive, report, path):
     of.write_excel(report, path)
     frame = pl.from_arrow(archive.scan("actions"))
-    return duckdb.from_arrow(frame).aggregate("action, count(*) AS acts")
+    return duckdb.from_arrow(frame).filter("excluded IS NULL").aggregate("action, count(*) AS acts")
