@@ -26,7 +26,10 @@ WRITTEN = NUMBERS | (NUMBERS | TEXTS).map(json.dumps)
 @given(amounts=st.lists(WRITTEN, min_size=1, max_size=20))
 def test_every_amount_is_read_exactly_or_listed(tmp_path_factory, amounts):
     path = tmp_path_factory.mktemp("amounts") / "page.json"
-    rows = ", ".join(f'{{"recipients": [{{"amount": {each}}}], "amount": {each}}}' for each in amounts)
+    rows = ", ".join(
+        f'{{"identifiers": ["platform:{at}"], "recipients": [{{"amount": {each}}}], "amount": {each}}}'
+        for at, each in enumerate(amounts)
+    )
     path.write_text(f'{{"_embedded": {{"osdi:donations": [{rows}]}}}}')
     checked = of.check(path)
     assert set(checked["problem"]) <= {"not an amount"}
