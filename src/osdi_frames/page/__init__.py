@@ -35,6 +35,14 @@ from osdi_frames.tables import element_types
 
 _SHARE_DECIMALS = 3  # 3.2% on the page is 0.032 in a file
 _OUTCOMES = {"error": "left out", "warning": "mended", "info": "not read"}
+#: What became of problems of some kinds, whatever their severity. Where something counts, nothing is missing.
+_OF_KIND = {
+    ProblemKind.QUARANTINE: "not read",
+    ProblemKind.INCOMPLETE: "missing",
+    ProblemKind.UNWRAPPED: "counted",
+    ProblemKind.UNKNOWN_STATUS: "counted",
+    ProblemKind.NO_IDENTITY: "counted",
+}
 
 
 def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now: datetime | None) -> None:
@@ -104,12 +112,12 @@ def render(made: ReportResult, *, now: datetime) -> str:
 def _of_inspection(found: Inspection, others: Mapping[str, int]) -> dict[str, Any]:
     """Return what was found, with counts of problems.
 
-    Keys that no table reads are counted apart.
+    Keys that no table reads are counted apart. What counts all the same is no problem of the page.
     """
     by_key = found.by_key[found.by_key["problem"] != ProblemKind.OTHER_TYPE]
-    counts = by_key.groupby("severity")["count"].sum()
+    outcome = by_key["problem"].map(_OF_KIND).fillna(by_key["severity"].map(_OUTCOMES))
+    counts = by_key[outcome != "counted"].groupby("severity")["count"].sum()
     unread = int(counts.get("info", 0))
-    outcome = by_key["severity"].map(_OUTCOMES).mask(by_key["problem"] == ProblemKind.QUARANTINE, "not read")
     listed = by_key.assign(outcome=outcome).rename(columns={"key": "where"})
     table = tables.of_counts(listed[["problem", "where", "outcome", "count"]]) if len(listed) else None
     return {
