@@ -64,6 +64,14 @@ def own_umask() -> Iterator[None]:
     os.umask(before)
 
 
+@pytest.fixture(autouse=True)
+def figures_closed() -> Iterator[None]:
+    """Close what a test draws with pyplot, which warns of the twenty-first figure that is open in a process."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """Return the sample archive of the repository."""
