@@ -72,7 +72,7 @@ CASES = {
             page("events/2/attendances", "c", 9),
             page("events/3/attendances", "d", 1),
         ],
-        ["3 of 12 attendances are in this archive (of 2 collections)"],
+        ["3 of 12 attendances are in pages of this archive (of 2 collections)"],
     ),
     "a filter": (
         [page("events", "abcd", 4), fetched(page("events", "ab", 3), url=f"{FILTER}&page=1")],
@@ -84,7 +84,7 @@ CASES = {
     ),
     "pages of other types": (
         [page("event_campaigns", "a", 2), page("people", "ab", 3)],
-        ["1 of 2 event campaigns are in this archive", "2 of 3 people are in this archive"],
+        ["1 of 2 event campaigns are in this archive", "2 of 3 people are in pages of this archive"],
     ),
     "a page in a text": (
         [{"payload": json.dumps(page("events", "ab", 3))}],
@@ -132,7 +132,7 @@ def test_contents_and_a_reading_with_a_store_say_the_same(case, tmp_path):
     file = tmp_path / "pages.ndjson"
     file.write_text(lines_of(documents))
     for archive in (of.open(file), *(of.open(file, store=tmp_path / "store") for _ in range(2))):
-        assert [line for line in archive.contents.notes if " in this archive" in line] == said
+        assert [line for line in archive.contents.notes if "this archive" in line] == said
     with warnings.catch_warnings(action="ignore"):
         reported = of.report(file, store=tmp_path / "store").notes
     assert {line for line in said if " events " in line} <= {*reported}
@@ -160,10 +160,12 @@ def test_a_report_says_it_in_a_note_and_on_its_page_and_hides_counts_of_people(t
         )
     )
     made = of.write_report(tmp_path / "in.ndjson", tmp_path / "out")
-    assert {"2 of 9 events are in this archive", "2 of 3 attendances are in this archive"} <= {*made.notes}
+    assert {"2 of 9 events are in this archive", "2 of 3 attendances are in pages of this archive"} <= {
+        *made.notes
+    }
     assert "2 of 9 events are in this archive" in (tmp_path / "out" / "report.html").read_text()
     notes = of.report(tmp_path / "in.ndjson", min_count=5).notes
-    assert "not all attendances that the service lists are in this archive" in notes
+    assert "not all attendances that the service lists are in pages of this archive" in notes
     assert "2 of 9 events are in this archive" in notes
     assert not any("2 of 3" in note for note in notes)
 

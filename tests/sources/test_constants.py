@@ -176,7 +176,9 @@ def test_a_text_of_many_constants_needs_memory_in_proportion_to_its_size() -> No
     *warned, _ = split(text)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert {found.value: found.count for _, found in warned} == dict.fromkeys(("inf", "-nan", "NaN", "9e999"), 25_000)
+    assert {found.value: found.count for _, found in warned} == dict.fromkeys(
+        ("inf", "-nan", "NaN", "9e999"), 25_000
+    )
     assert most < 12 * len(text)
 
 

@@ -106,14 +106,18 @@ class Incomplete:
 
     @property
     def text(self) -> str:
-        """How many of how many are in the archive."""
+        """How many of how many are in the archive; deliveries can hold others, which are not counted."""
         of = f" (of {counted(self.collections, 'collection')})" if self.collections > 1 else ""
-        return f"{self.held:,} of {counted(self.total, *self._nouns)} are in this archive{self._asked}{of}"
+        return f"{self.held:,} of {counted(self.total, *self._nouns)} are {self._where}{self._asked}{of}"
 
     @property
     def text_without_counts(self) -> str:
         """The same without numbers, of which some would be small."""
-        return f"not all {self._nouns[1]} that the service lists are in this archive{self._asked}"
+        return f"not all {self._nouns[1]} that the service lists are {self._where}{self._asked}"
+
+    @property
+    def _where(self) -> str:
+        return "in pages of this archive" if self.is_of_people else "in this archive"
 
     @property
     def _asked(self) -> str:
