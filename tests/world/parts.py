@@ -67,13 +67,24 @@ def occur(truth: Truth, filters: Filters) -> bool:
     )
 
 
-def reports(truth: Truth, done: list[Row], rows: Mapping[str, list[Row]]) -> dict[str, list[figures.Line]]:
-    """Return the lines of each report of the tables that are left, with the titles of all, and who is new among all."""
+def reports(
+    truth: Truth, done: list[Row], rows: Mapping[str, list[Row]], filters: Filters
+) -> dict[str, list[figures.Line]]:
+    """Return the lines of each report of the tables that are left, with the titles of all, and who is new among all.
+
+    Who asks for cancelled events by their status wants to count them.
+    """
     part = copy(truth)
+    if joined(filters.get("status", "")) in ("cancelled", "canceled", "rejected", "deleted"):
+        rows = {name: [*map(_counted, some)] for name, some in rows.items()}
     titled = {name: truth.tables[name] for name in ("petitions", "event_campaigns")}
     part.tables = {name: rows.get(name, []) for name in truth.tables} | titled
     made = figures.reports(part, done)
     return {name: lines for name, lines in made.items() if _subject(name) in rows}
+
+
+def _counted(row: Row) -> Row:
+    return row | {"excluded": None} if row.get("excluded") == "cancelled" else row
 
 
 def _subject(report: str) -> str:

@@ -332,7 +332,7 @@ def in_part(
     if truth.fills and not found:
         with warnings.catch_warnings(action="ignore", category=SourceWarning):
             reports = part.report(now=AFTER_ALL)
-        found += differing_reports(reports, parts.reports(truth, done, tables))
+        found += differing_reports(reports, parts.reports(truth, done, tables, filters))
     return found
 
 
