@@ -11,7 +11,7 @@ import pytest
 import osdi_frames as of
 from osdi_frames import reports
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 
 TIMES = pd.to_datetime(
     ["2024-12-30T23:59", "2025-01-01T00:00", "2025-04-17T12:00", "2026-02-28T23:00"], utc=True

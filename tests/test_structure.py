@@ -19,7 +19,7 @@ SOURCE = Path(of.__file__).parent
 #: The layers, from the ground up; a package or module imports from layers below its own only.
 LAYERS = [
     {"addresses", "collector"},
-    {"quoting"},
+    {"messages"},
     {"errors"},
     {"locking", "frames", "tables", "progress", "listening"},
     {"durable", "problems"},

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from osdi_frames.collector import without_collector
 from osdi_frames.errors import no_attribute
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 
 if TYPE_CHECKING:
     from osdi_frames import errors, plots, reports

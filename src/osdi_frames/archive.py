@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument, InvalidSource, no_attribute, only_known
 from osdi_frames.keywords import Options, PrivacyOptions
+from osdi_frames.messages import quoted
 from osdi_frames.parsing.check import Inspection, Inspector
 from osdi_frames.parsing.parse import FIRST, Observer, types_among
 from osdi_frames.problems import Policy
-from osdi_frames.quoting import quoted
 from osdi_frames.reader import Reader, Settings
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tables

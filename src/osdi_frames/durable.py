@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from osdi_frames.locking import try_lock
-from osdi_frames.quoting import paths_cut
+from osdi_frames.messages import shortened_paths
 
 try:
     import fcntl
@@ -65,7 +65,7 @@ def make_folder(path: Path) -> None:
 
     Its owner alone can read it.
     """
-    with paths_cut():
+    with shortened_paths():
         if path.is_dir():
             return
         make_folder(path.parent)
@@ -160,7 +160,7 @@ def draft(target: Path, discard: Callable[[Path], None] | None = None) -> Iterat
     beginning. `discard` is called with each folder that `publish_folder` has replaced: others may have written into it
     until then.
     """
-    with paths_cut(), contextlib.suppress(FileNotFoundError):
+    with shortened_paths(), contextlib.suppress(FileNotFoundError):
         target.lstat()  # no name, as it is too long or below a file
     above = [folder for folder in target.parents if not folder.exists()]
     make_folder(target.parent)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from types import FrameType, TracebackType
 
-from osdi_frames.quoting import cut, listed, quoted
+from osdi_frames.messages import listed, quoted, shorten
 
 _MOST_NAMES = 40  # in one message
 
@@ -266,7 +266,7 @@ def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = 
     'nearest: 5f (The March)'
     """
     titles = titles or {}
-    shown = {named: cut(f"{named} ({titles[named]})" if named in titles else named) for named in names}
+    shown = {named: shorten(f"{named} ({titles[named]})" if named in titles else named) for named in names}
     spelled: dict[str, list[str]] = {}
     for named, text in shown.items():
         for spelling in (named, titles.get(named, named)):

@@ -6,7 +6,7 @@ import errno
 import socket
 from ipaddress import ip_address
 
-from osdi_frames.quoting import cut
+from osdi_frames.messages import shorten
 
 #: Callers that wait to be accepted instead of being refused.
 BACKLOG = 2048
@@ -32,7 +32,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         hint = "; --port takes another one" if error.errno in (errno.EADDRINUSE, errno.EACCES) else ""
-        raise OSError(error.errno, f"{cut(host)}:{port}: {error.strerror}{hint}") from None
+        raise OSError(error.errno, f"{shorten(host)}:{port}: {error.strerror}{hint}") from None
     return listener
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from osdi_frames.errors import MissingExtra, UnknownValue
 from osdi_frames.frames import as_frame
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.reports.measures import LOCAL, UTC, Convert, local, take, utc
 
 #: What marks a time whose place is only known to be in a country.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal
 
-from osdi_frames import quoting
+from osdi_frames import messages
 from osdi_frames.errors import (
     BadDocument,
     InvalidArgument,
@@ -20,7 +20,7 @@ from osdi_frames.errors import (
     counted,
     is_inside,
 )
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]
@@ -108,7 +108,7 @@ class Place:
         return self.source_file or "", self.source_line or 0
 
     def __str__(self) -> str:
-        name = quoting.named(self.source_file or "<objects>")
+        name = messages.shorten_names(self.source_file or "<objects>")
         return name if self.source_line is None else f"{name}:{self.source_line}"
 
 
@@ -122,7 +122,7 @@ class Finding:
     problem: ProblemKind
     key: str = ""
     value: str = ""
-    """As a message shows it: see `quoting.shown`."""
+    """As a message shows it: see `messages.value_form`."""
     severity: Severity = "error"
     count: int = 1
     """How often it occurs in the document."""
@@ -229,7 +229,7 @@ class Policy:
         if self.unknown_prefix:
             prefix = self.unknown_prefix.detail.partition('"')[2].partition(":")[0]
             hint = (
-                f'; prefix="{prefix}" (--prefix {prefix}) makes it known' if prefix != quoting.HIDDEN else ""
+                f'; prefix="{prefix}" (--prefix {prefix}) makes it known' if prefix != messages.HIDDEN else ""
             )
             warn(f"{self.unknown_prefix}{hint}", SourceWarning)
 

@@ -19,7 +19,7 @@ import click
 
 from osdi_frames.cli.options import HELP, Group, with_options
 from osdi_frames.errors import OsdiError, printable
-from osdi_frames.quoting import cut_within, with_paths_cut
+from osdi_frames.messages import shorten_within, with_shortened_paths
 
 #: Each command, and its line in `osdi-frames --help`. It lives in the module of its name, which is imported when
 #: the command is asked for: the list of commands needs no pandas, and no optional dependency.
@@ -146,13 +146,13 @@ def _status() -> int:
         return int(group.main(prog_name="osdi-frames", standalone_mode=False) or Status.DONE)
     except click.ClickException as error:
         words = [part for word in sys.argv[1:] for part in (word, *word.split("=", 1))]
-        vars(error)["message"] = cut_within(error.message, words)  # click declares it as final
+        vars(error)["message"] = shorten_within(error.message, words)  # click declares it as final
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
         _stop(*getattr(stop.__cause__ or stop, "__notes__", []))
     except (OsdiError, OSError) as error:
-        _complain(f"osdi-frames: {with_paths_cut(error)}", *getattr(error, "__notes__", []))
+        _complain(f"osdi-frames: {with_shortened_paths(error)}", *getattr(error, "__notes__", []))
         return Status.FAILED
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from osdi_frames.cli.options import bom, natural, reading, runs, sources
+from osdi_frames.messages import quoted_path
 from osdi_frames.output.files import FORMATS
-from osdi_frames.quoting import located
 from osdi_frames.resolving.filters import FILTERS, Filtering
 from osdi_frames.shortcuts import export
 from osdi_frames.tables import table as declared
@@ -22,7 +22,7 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
     if path is None:
         return None
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        shown = located(path)
+        shown = quoted_path(path)
         click.echo(f"osdi-frames: warning: others can read {shown}; chmod 600 {shown}", err=True)
     key = path.read_bytes()
     return key.rstrip(b"\r\n") if key.isascii() else key
@@ -56,4 +56,4 @@ def command(source: tuple[str, ...], destination: str, tables: tuple[str, ...], 
         click.echo(line)
     for name, rows in counts.items():
         click.echo(f"{name:<24}  {rows:>9,} {'row' if rows == 1 else 'rows'}")
-    click.echo(f"written to {located(destination)}")
+    click.echo(f"written to {quoted_path(destination)}")

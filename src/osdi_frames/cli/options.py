@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from osdi_frames.errors import nearest
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

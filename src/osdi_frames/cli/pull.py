@@ -10,7 +10,7 @@ from osdi_frames.client.client import Client
 from osdi_frames.client.collection import MAX_PAGES
 from osdi_frames.client.pull import NAMES
 from osdi_frames.errors import IncompletePull, printable
-from osdi_frames.quoting import located
+from osdi_frames.messages import quoted_path
 
 
 @runs("OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last")
@@ -62,4 +62,4 @@ def command(
         for line in str(manifest).split("\n"):
             click.echo(printable(line))
     if not manifest.complete:
-        raise IncompletePull(f"{located(manifest.folder)} is not complete; pull again to go on")
+        raise IncompletePull(f"{quoted_path(manifest.folder)} is not complete; pull again to go on")

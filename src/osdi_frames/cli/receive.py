@@ -14,7 +14,7 @@ from osdi_frames import receiver
 from osdi_frames.cli.options import is_quiet, note, port, runs
 from osdi_frames.durable import make_folder, sync, write_file
 from osdi_frames.locking import is_locked
-from osdi_frames.quoting import located
+from osdi_frames.messages import quoted_path
 from osdi_frames.receiver.delivery_queue import ReceiverLimits
 from osdi_frames.receiver.worker import locked
 
@@ -68,7 +68,7 @@ def _kept_tokens(archive: Path, worker: str) -> Iterator[str]:
         # Of several workers that start at once, one makes the token.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
-            note(f"A token was made; it is the last part of the address and is kept in {located(path)}")
+            note(f"A token was made; it is the last part of the address and is kept in {quoted_path(path)}")
         draft.unlink()
         sync(archive)
     yield from path.read_text().split()

@@ -19,8 +19,8 @@ from osdi_frames.cli.options import (
     with_options,
 )
 from osdi_frames.errors import counted
+from osdi_frames.messages import quoted, quoted_path
 from osdi_frames.output.files import FORMATS, Format
-from osdi_frames.quoting import located, quoted
 from osdi_frames.reports.exclusion import REASONS
 from osdi_frames.reports.printed import as_text
 from osdi_frames.shortcuts import report, write_report
@@ -115,6 +115,6 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
         count = counted(len(found.reports), "report")
         kinds = " and ".join(_NAMES[name] for name in formats)
         (note if as_json else click.echo)(
-            f"\nwritten to {located(out)}: {count}, each as {kinds}, and report.html"
-            f"\nopen {located(str(Path(out, 'report.html')))}"
+            f"\nwritten to {quoted_path(out)}: {count}, each as {kinds}, and report.html"
+            f"\nopen {quoted_path(str(Path(out, 'report.html')))}"
         )

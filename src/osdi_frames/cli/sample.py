@@ -8,7 +8,7 @@ import click
 from osdi_frames import sample
 from osdi_frames.cli.options import natural, progress, runs
 from osdi_frames.errors import counted
-from osdi_frames.quoting import located
+from osdi_frames.messages import quoted_path
 
 
 @runs("osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive", "osdi-frames report archive")
@@ -22,4 +22,4 @@ def command(destination: Path, **options: Any) -> None:
     """Write a realistic archive into the folder DESTINATION: events, signatures, and how they arrive in life."""
     sample.write(destination, **options)
     sizes = [path.stat().st_size for path in destination.rglob("*.ndjson")]
-    click.echo(f"{located(destination)}: {counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB")
+    click.echo(f"{quoted_path(destination)}: {counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from osdi_frames.cli.options import listed, port, runs
-from osdi_frames.quoting import located
+from osdi_frames.messages import quoted_path
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: str) -> list[float]:
@@ -60,5 +60,7 @@ def command(*, db: Path | None, port: int, demo: bool, **settings: Any) -> None:
         try:
             sandbox.run(app, listening)
         finally:
-            kept = f"everything is kept in {located(db)}" if db else "nothing was kept (--db FILE keeps it)"
+            kept = (
+                f"everything is kept in {quoted_path(db)}" if db else "nothing was kept (--db FILE keeps it)"
+            )
             click.echo(f"stopped; {kept}")

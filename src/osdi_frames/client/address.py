@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress, MissingKey
 from osdi_frames.listening import is_loopback
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.messages import quoted, shorten
 from osdi_frames.tables.fields import VERSIONS, Version
 
 #: Where a key is looked for when none is given.
@@ -193,7 +193,7 @@ def shown(address: str) -> str:
     authority, slash, path = rest.partition("/")
     names = "&".join(name for name, _ in parse_qsl(query, keep_blank_values=True))
     host = authority.rpartition("@")[2]
-    return f"{cut(scheme)}{slashes}{cut(host)}{slash}{cut(path)}{'?' if names else ''}{cut(names)}"
+    return f"{shorten(scheme)}{slashes}{shorten(host)}{slash}{shorten(path)}{'?' if names else ''}{shorten(names)}"
 
 
 def asked_page(address: str) -> int | None:

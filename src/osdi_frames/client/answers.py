@@ -16,7 +16,7 @@ from typing import Any
 
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
-from osdi_frames.quoting import cut
+from osdi_frames.messages import shorten
 from osdi_frames.sources.manifest import stamp
 
 #: Characters of the words of a service, or of the network, that an error repeats.
@@ -136,7 +136,7 @@ def spoken(content: bytes, *, redact: Callable[[str], str] = str) -> str:
         text = html.unescape(_ELEMENT.sub(" ", text))
     line = "".join(character if character.isprintable() else " " for character in text)
     # The key first, and whole: of one with an address in it, or that is cut, the rest would not be found.
-    return cut(" ".join(redact(line).split()), WORDS)
+    return shorten(" ".join(redact(line).split()), WORDS)
 
 
 def _said(body: Any) -> str:

@@ -28,8 +28,8 @@ from osdi_frames.errors import (
     ResourceNotFound,
     ServiceWarning,
 )
+from osdi_frames.messages import quoted, shorten
 from osdi_frames.problems import warn_caller
-from osdi_frames.quoting import cut, quoted
 from osdi_frames.reader import Reader
 from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import known_prefixes
@@ -193,7 +193,7 @@ class Client:
             for answer in answers:
                 yield answer.body
         if collection.ledger.is_cut or collection.ledger.standstill:
-            raise IncompletePull(f"{cut(path)}: {collection.ledger.lack(self._transport.redact)}")
+            raise IncompletePull(f"{shorten(path)}: {collection.ledger.lack(self._transport.redact)}")
 
     def pull(
         self,
@@ -390,7 +390,7 @@ class Client:
                 )
                 if collection.resolve() is None:
                     raise IncompletePull(
-                        f"{cut(path)}: {collection.ledger.lack(self._transport.redact)}; pull keeps what there is"
+                        f"{shorten(path)}: {collection.ledger.lack(self._transport.redact)}; pull keeps what there is"
                     )
         return self._table(lines)
 

@@ -22,8 +22,8 @@ from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import Answer, utc
 from osdi_frames.client.transport import Transport
 from osdi_frames.errors import BadAnswer, OsdiError, counted
+from osdi_frames.messages import quoted, shorten
 from osdi_frames.progress import bar
-from osdi_frames.quoting import cut, quoted
 from osdi_frames.tables.document_forms import PAGE_KEYS, value_at
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
@@ -430,7 +430,7 @@ class Collection:
         answer = self.transport.send("GET", self._address(number), wanted=lambda: not self._left)
         if not _OF_PAGES & answer.body.keys():
             path = self.transport.redact(self.path)
-            raise BadAnswer(f"{cut(path)}, page {number}: not a page of a collection", address=path)
+            raise BadAnswer(f"{shorten(path)}, page {number}: not a page of a collection", address=path)
         page = read_page(answer.body, number=number, prefixes=self.transport.prefixes)
         if self._interrupted:
             raise CancelledError

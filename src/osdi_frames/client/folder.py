@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from osdi_frames.durable import create_file, naming, publish_file
 from osdi_frames.errors import ArchiveLocked
-from osdi_frames.quoting import located
+from osdi_frames.messages import quoted_path
 
 #: Pages in a file.
 FULL = 100
@@ -42,7 +42,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             lock.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
-            raise ArchiveLocked(f"another pull is writing into {located(folder)} ({error})") from error
+            raise ArchiveLocked(f"another pull is writing into {quoted_path(folder)} ({error})") from error
         yield
 
 

@@ -31,8 +31,8 @@ from osdi_frames.errors import (
     UnknownValue,
     nearest,
 )
+from osdi_frames.messages import quoted, quoted_path, shorten
 from osdi_frames.problems import warn_caller
-from osdi_frames.quoting import cut, located, quoted
 from osdi_frames.sources.manifest import FORM, CollectionPulled, Manifest, manifests
 from osdi_frames.tables.fields import DATES, Version
 
@@ -169,7 +169,7 @@ def pull(
             for said in [tally.standstill for tally in tallies.values() if tally.standstill]:
                 warn_caller(f"{said}, and nothing shows that these are all", ServiceWarning)
         except (OsdiError, OSError, KeyboardInterrupt) as error:
-            error.add_note(f"what was read stays in {located(manifest.folder)}; pull again to go on")
+            error.add_note(f"what was read stays in {quoted_path(manifest.folder)}; pull again to go on")
             raise
         finally:
             batches.close()
@@ -295,9 +295,9 @@ class _Tally:
             return
         redact = collection.transport.redact  # ids are the service's words
         if ledger.standstill and not self.standstill:
-            self.standstill = f"{cut(redact(collection.path))}: {ledger.standstill}"
+            self.standstill = f"{shorten(redact(collection.path))}: {ledger.standstill}"
         reasons = [redact(failure), ledger.lack(redact) if ledger.pages else "not read"]
-        at = f"{cut(redact(collection.path))}: " if self.resource.parents else ""
+        at = f"{shorten(redact(collection.path))}: " if self.resource.parents else ""
         self.lacking.append(at + "; ".join(filter(None, reasons)))
 
     def result(self) -> CollectionPulled:

@@ -25,8 +25,8 @@ from osdi_frames.errors import (
     nearest,
 )
 from osdi_frames.frames import as_frame
+from osdi_frames.messages import quoted
 from osdi_frames.progress import bar
-from osdi_frames.quoting import quoted
 from osdi_frames.tables import fields
 from osdi_frames.tables.events import EVENTS
 

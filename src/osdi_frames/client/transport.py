@@ -41,7 +41,7 @@ from osdi_frames.errors import (
     ServiceTimeout,
     ServiceUnreachable,
 )
-from osdi_frames.quoting import cut, cut_within, quoted
+from osdi_frames.messages import quoted, shorten, shorten_within
 from osdi_frames.tables.fields import KEY_HEADERS
 
 # Python prints warnings that nobody handles; a retry is no news, and the error that ends retries says so itself.
@@ -200,7 +200,7 @@ class Transport:
                     asked,
                     response.status_code,
                     await _read(response, method, shown(asked)),
-                    lambda said: cut_within(self.redact(said), sent),
+                    lambda said: shorten_within(self.redact(said), sent),
                     response.headers.get("retry-after", ""),
                     response.extensions.get(_LOCATION, ""),
                 )
@@ -217,7 +217,7 @@ class Transport:
             return ServiceTimeout(f"{where}: no whole answer within {deadline}{unsure}")
         if isinstance(error, httpx.TimeoutException):
             return ServiceTimeout(f"{where}: no answer in time{unsure}")
-        words = cut(self.redact(_system_error(error) or str(error)), WORDS) or type(error).__name__
+        words = shorten(self.redact(_system_error(error) or str(error)), WORDS) or type(error).__name__
         return ServiceUnreachable(f"{where}: {words}{unsure}")
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from osdi_frames.client.address import segment
 from osdi_frames.errors import InvalidField, nearest
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.messages import quoted, shorten
 from osdi_frames.tables import fields
 from osdi_frames.tables.fields import VERSIONS, Field, Version, same
 from osdi_frames.tables.schema import spelled
@@ -95,7 +95,7 @@ class Writer:
         by_name = {name: field for field in declared for name in self.accepted(field)}
         body: dict[str, Any] = {}
         for key, value in given.items():
-            field, place = by_name.get(key), cut(f"{at}{key}")
+            field, place = by_name.get(key), shorten(f"{at}{key}")
             name = self._sent(field) if field else None
             counts = field and self.version in field.set_by and (self.is_new or key != "_links")
             if field is None or name is None or not counts:
@@ -161,7 +161,9 @@ class Writer:
         It is the only one that a client can set.
         """
         if self.strict and (others := [name for name in links if name != _CREATOR]):
-            raise InvalidField(f"the service ignores {key}.{cut(str(others[0]))}; strict=False leaves it out")
+            raise InvalidField(
+                f"the service ignores {key}.{shorten(str(others[0]))}; strict=False leaves it out"
+            )
         match links.get(_CREATOR):
             case None:
                 return {}
@@ -188,7 +190,7 @@ def _wall_clock(value: Any, key: str) -> str:
         )
     if moment.tzinfo is not None:
         raise InvalidField(
-            f"{key} is the wall clock at the place of the event, and has no zone: {cut(str(value))} would be shown"
+            f"{key} is the wall clock at the place of the event, and has no zone: {shorten(str(value))} would be shown"
             f" there as {moment:%H:%M}; convert it to the zone of the place, then .replace(tzinfo=None)"
         )
     return f"{moment.isoformat(timespec='seconds')}Z"

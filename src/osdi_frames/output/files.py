@@ -23,7 +23,7 @@ import pyarrow.csv
 from osdi_frames import durable
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
 from osdi_frames.frames import as_frame
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 
 Format = Literal["parquet", "csv", "xlsx"]
 Write = Callable[[pa.Table], object]

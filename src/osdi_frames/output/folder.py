@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 from osdi_frames import durable
 from osdi_frames.errors import DestinationExists, InvalidArgument
-from osdi_frames.quoting import listed, located
+from osdi_frames.messages import listed, quoted_path
 from osdi_frames.sources.files import BY_MANAGERS, is_address, local_path
 from osdi_frames.sources.remote import HTTP, asked, filesystem_of, shown_address, without_credentials
 from osdi_frames.sources.source import Source
@@ -76,7 +76,7 @@ def earlier_file(destination: str | os.PathLike[str], name: str) -> bytes | None
 @contextlib.contextmanager
 def _published(destination: str, kind: FolderKind, source: Source, overwrite: bool) -> Iterator[Path]:
     target = Path(os.path.realpath(destination))
-    destination = located(destination)
+    destination = quoted_path(destination)
     _refuse_overlap(destination, target.as_posix(), _local_sources(source))
     _refuse_others(destination, target, kind, overwrite)
     with durable.draft(target, partial(_discard, destination, target)) as folder:
@@ -101,7 +101,7 @@ def _discard(destination: str, target: Path, replaced: Path) -> None:
         replaced.rename(kept)
         raise DestinationExists(
             f"{destination} was replaced; files in the earlier folder that osdi-frames did not create, or that were"
-            f" changed meanwhile, are in {located(kept)} ({listed(_files(kept))})"
+            f" changed meanwhile, are in {quoted_path(kept)} ({listed(_files(kept))})"
         )
 
 
@@ -184,8 +184,8 @@ def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, 
         if folder.startswith(other) or other.startswith(folder):
             where = "is inside" if folder.startswith(other) else "contains"
             raise DestinationExists(
-                f"{destination} {'is' if folder == other else where} the source {located(without_credentials(named))};"
-                " choose a destination outside of it"
+                f"{destination} {'is' if folder == other else where} the source"
+                f" {quoted_path(without_credentials(named))}; choose a destination outside of it"
             )
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames import quoting
+from osdi_frames import messages
 from osdi_frames.errors import counted
 from osdi_frames.parsing.columns import same_texts
 from osdi_frames.parsing.documents import POSITION
@@ -156,7 +156,7 @@ class Inspector(Observer):
         for status in counts.filter(pc.invert(known)).to_pylist():
             row = pc.index(texts, pa.scalar(status["values"])).as_py()
             place = Place(*(rows[name][row].as_py() for name in PLACE))
-            finding = Finding(ProblemKind.UNKNOWN_STATUS, key, quoting.status(status["values"]), "warning")
+            finding = Finding(ProblemKind.UNKNOWN_STATUS, key, messages.status(status["values"]), "warning")
             self._add(Problem.at(place, finding), key, status["counts"])
 
     def _list_doubtful(self) -> None:

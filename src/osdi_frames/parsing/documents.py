@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
+from osdi_frames.messages import HIDDEN, field_name, value_form
 from osdi_frames.problems import Finding, ProblemKind
-from osdi_frames.quoting import HIDDEN, field_name, shown
 from osdi_frames.sources.wrapped import unwrapped
 from osdi_frames.sources.wrapper_times import time_of
 from osdi_frames.tables import element_types, types_by_key
@@ -183,7 +183,7 @@ class _Walk:
         else:
             of_entry = ProblemKind.NO_TYPE if isinstance(body, dict) else ProblemKind.NO_OBJECT
             kind = ProblemKind.NO_DOCUMENT if position is None else of_entry
-            yield self._inside(body, key, iter([Finding(kind, key, shown(body))]))
+            yield self._inside(body, key, iter([Finding(kind, key, value_form(body))]))
 
     def _inside(self, body: Any, key: str, otherwise: _Met) -> _Met:
         """Walk through the documents inside of what is not one; `otherwise` where there is none."""
@@ -226,7 +226,7 @@ class _Walk:
             yield self._resource(Element(self.named, body, key=key, timestamps=self.timestamps))
             return
         else:
-            yield Finding(ProblemKind.UNCLEAR, key, shown(body))
+            yield Finding(ProblemKind.UNCLEAR, key, value_form(body))
         yield self._embedded(body, key)
 
     def _resource(self, element: Element) -> _Met:
@@ -249,7 +249,9 @@ class _Walk:
         for name, _ in self._collections(body):
             if not isinstance(body["_embedded"][name], list | None):
                 yield Finding(
-                    ProblemKind.NO_LIST, _joined(key, f"_embedded.{name}"), shown(body["_embedded"][name])
+                    ProblemKind.NO_LIST,
+                    _joined(key, f"_embedded.{name}"),
+                    value_form(body["_embedded"][name]),
                 )
         yield replace(self, page={**self.envelope, BODY: body})._embedded(body, key)
 
@@ -265,7 +267,7 @@ class _Walk:
                     )
                     yield self._resource(found)
                 else:
-                    yield Finding(ProblemKind.NO_OBJECT, place, shown(entry))
+                    yield Finding(ProblemKind.NO_OBJECT, place, value_form(entry))
 
     def _collections(self, body: dict[str, Any]) -> Iterator[tuple[str, ElementType]]:
         """Yield the declared collections embedded in an object.
@@ -285,7 +287,7 @@ class _Walk:
         """
         embedded = body.get("_embedded")
         if not isinstance(embedded, dict | None):
-            yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), shown(embedded))
+            yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), value_form(embedded))
             return
         around = _around_page(body, self.prefixes)
         others = {name: value for name, value in body.items() if name not in PAGE_KEYS}
@@ -295,7 +297,7 @@ class _Walk:
         elif _has(body, *COUNTS, "_embedded") and not holds_more:
             yield from (*around, Finding(ProblemKind.NO_ELEMENTS, key, severity="info"))
         else:
-            empty = Finding(ProblemKind.NO_ELEMENTS, key, shown(body), "warning")
+            empty = Finding(ProblemKind.NO_ELEMENTS, key, value_form(body), "warning")
             yield self._inside(others, key, iter([*around, empty]))
 
     def _delivered(self, entry: dict[str, Any], key: str, position: int) -> _Met:
@@ -307,7 +309,7 @@ class _Walk:
             elif isinstance(value, dict):
                 yield Element(declared[name], value, position, at, entry, key, self.timestamps)
             else:
-                yield Finding(ProblemKind.NO_OBJECT, at, shown(value))
+                yield Finding(ProblemKind.NO_OBJECT, at, value_form(value))
 
 
 def _has(value: Any, *keys: str) -> bool:

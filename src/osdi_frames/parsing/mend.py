@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from osdi_frames.messages import field_name, value_form
 from osdi_frames.parsing.documents import Element, foreign_identifier
 from osdi_frames.parsing.plan import Plan, Shape
 from osdi_frames.problems import Finding, ProblemKind
-from osdi_frames.quoting import field_name, shown
 from osdi_frames.tables.document_forms import BODY, Form, is_type_key
 from osdi_frames.tables.people import VALUES
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
@@ -83,7 +83,7 @@ class _Mender:
         if shape.container == "list" and isinstance(value, list):
             return self._list(value, shape, key)
         kind = ProblemKind.NO_OBJECT if shape.container == "object" else ProblemKind.NO_LIST
-        self.findings.append(Finding(kind, key, shown(value)))
+        self.findings.append(Finding(kind, key, value_form(value)))
         return None
 
     def leaf(self, value: Any, types: Collection[Any], key: str) -> Any:
@@ -91,12 +91,12 @@ class _Mender:
         if value is None:
             return None
         if isinstance(value, str) and _LONE_SURROGATE.search(value):
-            self.findings.append(Finding(ProblemKind.SURROGATE, key, shown(value), "warning"))
+            self.findings.append(Finding(ProblemKind.SURROGATE, key, value_form(value), "warning"))
         for kind in types:
             try:
                 value = fitted(kind, value)
             except Misfit as misfit:
-                self.findings.append(Finding(misfit.kind, key, shown(value)))
+                self.findings.append(Finding(misfit.kind, key, value_form(value)))
                 return None
         return value
 

@@ -15,12 +15,12 @@ from functools import partial
 import pyarrow as pa
 
 from osdi_frames.errors import SourceWarning, counted, printable
+from osdi_frames.messages import listed, quoted, quoted_path
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.group import GroupResult, grouped, read_group
 from osdi_frames.parsing.listings import Incomplete, Listings
 from osdi_frames.parsing.plan import Plan
 from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, warn_caller
-from osdi_frames.quoting import listed, located, quoted
 from osdi_frames.sources.files import requeued_numbers
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.sources.source import read as candidates
@@ -94,7 +94,7 @@ class Observer:
                 _warn_of_others(plan, self.first, self.others)
         for folder, bodies in self.quarantined() if whole else ():
             what = counted(bodies, "body that is no delivery", "bodies that are no deliveries")
-            warn_caller(f"{located(folder)} holds {what}, not read", SourceWarning)
+            warn_caller(f"{quoted_path(folder)} holds {what}, not read", SourceWarning)
 
 
 def _called(finding: Finding) -> dict[str, None]:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.messages import field_name
 from osdi_frames.parsing.columns import entries, one, only, valid
 from osdi_frames.parsing.database import Engine, entries_query, json_path, keys_query
 from osdi_frames.parsing.documents import (
@@ -25,7 +26,6 @@ from osdi_frames.parsing.documents import (
 )
 from osdi_frames.parsing.plan import Plan, Shape, element_steps, entry_shape
 from osdi_frames.problems import Finding, ProblemKind
-from osdi_frames.quoting import field_name
 from osdi_frames.tables import element_types
 from osdi_frames.tables.document_forms import BODY, Form, is_type_key, is_wrapper
 from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step

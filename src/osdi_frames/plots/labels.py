@@ -13,7 +13,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib import font_manager
 
-from osdi_frames.quoting import beginning
+from osdi_frames.messages import beginning
 from osdi_frames.reports.measures import show_key
 
 #: Properties of every Text that holds data: ``$x$`` is no formula, and LaTeX never sees it.

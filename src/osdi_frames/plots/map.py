@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from osdi_frames.errors import InvalidArgument, MissingColumn
 from osdi_frames.frames import as_frame
+from osdi_frames.messages import quoted
 from osdi_frames.plots import axes, colors
 from osdi_frames.plots.labels import labels
-from osdi_frames.quoting import quoted
 from osdi_frames.reports import exclusion
 
 _COORDINATES: Final = ("location_longitude", "location_latitude")

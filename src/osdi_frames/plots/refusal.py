@@ -11,8 +11,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames.errors import InvalidArgument
+from osdi_frames.messages import quoted, shorten
 from osdi_frames.plots.axes import Plot, complete
-from osdi_frames.quoting import cut, quoted
 from osdi_frames.reports import REPORTS
 
 #: What declared reports call their columns; another name is the caller's.
@@ -127,7 +127,7 @@ def checked_columns(
         raise not_a_report(name, arguments, f"has the column {foreign[0]}")
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise not_a_report(name, arguments, f"has no column {cut(missing[0])}")
+        raise not_a_report(name, arguments, f"has no column {shorten(missing[0])}")
     if type(frame.index) is pd.RangeIndex:
         raise not_a_report(name, arguments, "is not indexed by its values, as set_index makes it")
     return frame

@@ -23,8 +23,8 @@ from osdi_frames.addresses import SIGNS, without_addresses
 from osdi_frames.errors import InvalidArgument, UnknownColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.frames import frame as to_frame
+from osdi_frames.messages import listed, quoted
 from osdi_frames.parsing.columns import one
-from osdi_frames.quoting import listed, quoted
 from osdi_frames.tables import TABLES
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Column, Table

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from osdi_frames.errors import MissingExtra
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.receiver.erasure import erase
 from osdi_frames.receiver.requeue import requeue
 from osdi_frames.receiver.verification import verify

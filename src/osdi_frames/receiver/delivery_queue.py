@@ -16,7 +16,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
-from osdi_frames.quoting import with_paths_cut
+from osdi_frames.messages import with_shortened_paths
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import Log, seal_finished
 from osdi_frames.receiver.validation import validate_body
@@ -184,7 +184,7 @@ class DeliveryQueue:
         try:
             task()
         except OSError as error:
-            failure = f"{otherwise}: {with_paths_cut(error)}"
+            failure = f"{otherwise}: {with_shortened_paths(error)}"
         # One line when it begins and one when it ends, not one a batch.
         if failure and not self._failure:
             logger.error("%s", failure)
@@ -206,7 +206,7 @@ class DeliveryQueue:
                 seal_finished(log, stopped=self._stopping.is_set)
         except OSError as error:
             logger.warning(
-                "a segment stays uncompressed until the next is finished: %s", with_paths_cut(error)
+                "a segment stays uncompressed until the next is finished: %s", with_shortened_paths(error)
             )
 
     async def health(self) -> dict[str, object]:

@@ -22,7 +22,7 @@ from osdi_frames.addresses import LAYERS, undo
 from osdi_frames.durable import PARTIAL, write_file
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.locking import require_shared_locks, wait_for_lock
-from osdi_frames.quoting import located, with_paths_cut
+from osdi_frames.messages import quoted_path, with_shortened_paths
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
@@ -168,7 +168,7 @@ class _Eraser:
 
     def erase_from(self, segment: Segment) -> None:
         left: dict[int, tuple[bytes, int]] = {}
-        place = located(segment.path)
+        place = quoted_path(segment.path)
         try:
             for number, line in enumerate(segment.lines(), 1):
                 if rest := self._without_person(line, f"{place}:{number}"):
@@ -176,7 +176,9 @@ class _Eraser:
         except FileNotFoundError:
             return  # a receiver took an empty one away since it was listed
         except OSError as error:
-            self.done.left.append(f"{place}: {with_paths_cut(error)}: cannot be read, so it was not searched")
+            self.done.left.append(
+                f"{place}: {with_shortened_paths(error)}: cannot be read, so it was not searched"
+            )
             return
         segment = segment.current()
         if left and not segment.sealed:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from osdi_frames.locking import is_locked
-from osdi_frames.quoting import located
+from osdi_frames.messages import quoted_path
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, segments
 from osdi_frames.receiver.worker import TORN, worker_folders
@@ -28,7 +28,7 @@ class Damage:
     what: str
 
     def __str__(self) -> str:
-        return f"{located(self.path)}:{self.line}: {self.what}"
+        return f"{quoted_path(self.path)}:{self.line}: {self.what}"
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from osdi_frames.durable import flush, make_folder, naming, sync
 from osdi_frames.errors import ArchiveLocked, InvalidArgument, SourceNotFound
 from osdi_frames.locking import is_locked, try_lock
-from osdi_frames.quoting import located, paths_cut, quoted
+from osdi_frames.messages import quoted, quoted_path, shortened_paths
 from osdi_frames.receiver.segments import Log, check_identity
 from osdi_frames.sources.files import QUARANTINE
 
@@ -92,7 +92,7 @@ class Worker:
             if is_locked(self.folder / ".erasing") and not is_said:  # else `is_locked` has it, for a moment
                 logger.warning(
                     "%s: an erasure holds the archive; waiting for it, %g s at most",
-                    located(self.folder),
+                    quoted_path(self.folder),
                     ERASURE_SECONDS,
                 )
                 is_said = True
@@ -121,11 +121,11 @@ def worker_folders(archive: Path) -> list[Path]:
 
     `SourceNotFound` where no receiver has written.
     """
-    with paths_cut():
+    with shortened_paths():
         found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:
         raise SourceNotFound(
-            f"{located(archive)}: no archive of the receiver; osdi-frames check looks at any archive"
+            f"{quoted_path(archive)}: no archive of the receiver; osdi-frames check looks at any archive"
         )
     return sorted(found)
 
@@ -133,6 +133,6 @@ def worker_folders(archive: Path) -> list[Path]:
 def locked(folder: Path) -> ArchiveLocked:
     """Return the error for another process's folder."""
     return ArchiveLocked(
-        f"{located(folder)}: another receiver writes here, or an erasure does; "
+        f"{quoted_path(folder)}: another receiver writes here, or an erasure does; "
         "give this one a name of its own with --worker"
     )

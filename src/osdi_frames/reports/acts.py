@@ -10,7 +10,7 @@ import pandas as pd
 
 from osdi_frames.errors import InvalidArgument, counted, nearest
 from osdi_frames.frames import as_frame
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.declared import NO_SOURCE
 from osdi_frames.reports.groups import By, Groups, Spelling, checked_spelling, contexts, group, named_keys

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from osdi_frames.errors import SourceWarning, UnknownReport, counted
 from osdi_frames.frames import frame
+from osdi_frames.messages import listed, quoted
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.parsing.listings import Incomplete
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
-from osdi_frames.quoting import listed, quoted
 from osdi_frames.reports import Report, exclusion, first_acts
 from osdi_frames.reports.analyses import ACTIONS, Analysis
 from osdi_frames.reports.declared import ATTENDANCES, GROWTH

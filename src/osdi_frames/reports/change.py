@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from osdi_frames.errors import InvalidArgument, MissingColumn, counted
 from osdi_frames.frames import as_frame
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import ACTIONS, Acts, noted
 from osdi_frames.reports.declared import NO_SOURCE

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from osdi_frames.errors import InvalidArgument, counted
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.reports.acts import Acts, known_action, noted
 from osdi_frames.reports.groups import By, Spelling, checked_spelling
 from osdi_frames.reports.known import parsed

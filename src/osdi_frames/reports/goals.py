@@ -9,7 +9,7 @@ import pandas as pd
 
 from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
 from osdi_frames.frames import as_frame
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
 from osdi_frames.reports.known import RECEIPTS, Known, latest_time, moment

@@ -26,8 +26,8 @@ from pandas.tseries.frequencies import to_offset
 from pandas.tseries.offsets import BaseOffset
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
+from osdi_frames.messages import quoted, shorten
 from osdi_frames.problems import FAR
-from osdi_frames.quoting import cut, quoted
 from osdi_frames.reports.known import is_trusted
 from osdi_frames.reports.measures import coded, converted, time
 from osdi_frames.reports.titles import words
@@ -268,7 +268,8 @@ def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
     if column.dtype == object and any(map(is_list_like, column)):
         name = column.name
         raise InvalidColumn(
-            f"{report}: {cut(str(name))} holds lists; to count each entry, explode it: frame.explode({quoted(name)})"
+            f"{report}: {shorten(str(name))} holds lists;"
+            f" to count each entry, explode it: frame.explode({quoted(name)})"
         )
     return column.astype("str")
 

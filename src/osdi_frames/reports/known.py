@@ -16,8 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from osdi_frames.errors import InvalidArgument, counted
+from osdi_frames.messages import quoted
 from osdi_frames.problems import trusted_years
-from osdi_frames.quoting import quoted
 from osdi_frames.reports.measures import UTC, converted, show_key, utc
 
 T = TypeVar("T", pd.Timestamp, pd.Timedelta)

@@ -13,7 +13,7 @@ from pandas.api.types import pandas_dtype
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
 from osdi_frames.frames import as_frame
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion, first_acts
 from osdi_frames.reports.declared import Joined, Report
 from osdi_frames.reports.groups import (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
 
 from osdi_frames.errors import InvalidColumn, MissingColumn, counted, nearest
-from osdi_frames.quoting import cut
+from osdi_frames.messages import shorten
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 Convert: TypeAlias = Callable[[pd.Series], pd.Series]
@@ -68,7 +68,7 @@ def take(
     if missing:
         mistyped = len(frame.columns) and keys and missing[-1] in keys  # the keys are the first
         hint = nearest(missing[0], map(str, frame.columns)) if mistyped else reader
-        what = f"{report} needs {', '.join(map(cut, missing))}, which the frame does not have"
+        what = f"{report} needs {', '.join(map(shorten, missing))}, which the frame does not have"
         raise MissingColumn("; ".join(filter(None, [what, hint])))
     return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
 
@@ -103,7 +103,7 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
     except (TypeError, ValueError, OverflowError) as error:
         reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
         raise InvalidColumn(
-            f"{report} cannot use the column {cut(str(column.name))}: {cut(reason)}"
+            f"{report} cannot use the column {shorten(str(column.name))}: {shorten(reason)}"
         ) from None
 
 

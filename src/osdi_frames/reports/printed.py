@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from osdi_frames.errors import printable
-from osdi_frames.quoting import beginning
+from osdi_frames.messages import beginning
 from osdi_frames.reports.analyses import MOVED, Analysis
 from osdi_frames.reports.declared import Report
 from osdi_frames.reports.measures import show, show_key

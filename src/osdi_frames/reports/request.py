@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport, nearest
+from osdi_frames.messages import quoted
 from osdi_frames.parsing.columns import same_texts
-from osdi_frames.quoting import quoted
 from osdi_frames.reports import STANDARD, Report, exclusion, first_acts
 from osdi_frames.reports.analyses import ACTIONS, Analysis
 from osdi_frames.reports.declared import ATTENDANCES

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.reports.analyses import Analysis
 from osdi_frames.reports.declared import EVENTS, REPORTS, Report
 from osdi_frames.reports.groups import Spelling, time_levels

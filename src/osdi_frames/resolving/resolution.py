@@ -12,9 +12,9 @@ from typing import Final, Literal, TypeAlias
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidArgument, SourceWarning
+from osdi_frames.messages import quoted
 from osdi_frames.parsing.plan import Blocks, Plan
 from osdi_frames.problems import warn_caller
-from osdi_frames.quoting import quoted
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.gone import Accounts

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.quoting import cut
+from osdi_frames.messages import shorten
 from osdi_frames.sandbox.accounts import ROLES, Account
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
@@ -160,7 +160,7 @@ def add_webhook(service: Service, call: Call) -> Any:
     if not fits:
         raise RequestRefused(400, "url must be an http or https address")
     if not deliverable(url, service.webhook_hosts):
-        allowing = f"--allow-webhook-hosts {cut(parts.hostname or '')} allows it"
+        allowing = f"--allow-webhook-hosts {shorten(parts.hostname or '')} allows it"
         raise RequestRefused(400, f"url must lead to this machine; {allowing}")
     trigger = {name: call.field(name, needed=False) for name in (*ACTED_ON, "account")}
     for kind, named in trigger.items():

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.sandbox.accounts import NOBODY, Account
 from osdi_frames.sandbox.faults import Injection, alter_page
 from osdi_frames.sandbox.filters import parse_filter

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.sandbox import admin, api
 from osdi_frames.sandbox.delivery import OVER_AN_HOUR, TIME_LIMIT, Deliverer
 from osdi_frames.sandbox.endpoints import ADMIN, Endpoint, refused

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from osdi_frames.errors import RequestRefused
 from osdi_frames.listening import is_loopback
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.messages import quoted, shorten
 from osdi_frames.sandbox import api, faults
 from osdi_frames.sandbox.accounts import NOBODY, Account
 from osdi_frames.sandbox.bodies import read_body
@@ -82,7 +82,7 @@ class Endpoint:
                 what = self._path.split("/")[1] if self._path else "the entry point"
                 raise RequestRefused(405, f"{what} cannot be deleted")
             allowed = ", ".join(self._handlers)
-            raise RequestRefused(405, f"{cut(method)} is not possible here; these are: {allowed}")
+            raise RequestRefused(405, f"{shorten(method)} is not possible here; these are: {allowed}")
         body = await self._body(request) if method in ("POST", "PUT") else {}
         path, query = request.scope["path"].removeprefix(f"/api/{self._version}/"), request.query_params
         version = query.get("version") if self._version == ADMIN else self._version

@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope, Send
 
 from osdi_frames.errors import RequestRefused, nearest
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.sandbox.shapes import conform
 from osdi_frames.sandbox.site import Link
 

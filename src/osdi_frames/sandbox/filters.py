@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.quoting import cut, quoted
+from osdi_frames.messages import quoted, shorten
 from osdi_frames.sandbox.resource_kinds import ResourceKind
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.shapes import wall_clock
@@ -29,7 +29,7 @@ def parse_filter(text: str, kind: ResourceKind, site: Site) -> list[Clause]:
         name, operator, value = match.groups()
         for part, known in ((name, filters), (operator, _OPERATORS)):
             if part not in known:
-                raise _invalid(f"{cut(part)} is none of {', '.join(known) or 'no names'}")
+                raise _invalid(f"{shorten(part)} is none of {', '.join(known) or 'no names'}")
         if name == "identifier":  # the service's own is kept without prefix
             value = value.removeprefix(f"{site.prefix}:")
         written = _comparable(filters[name], value.replace("''", "'"))

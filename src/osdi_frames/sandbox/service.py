@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from osdi_frames.errors import RequestRefused
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.sandbox.accounts import Account
 from osdi_frames.sandbox.faults import Faults, Injection, LoggedRequest
 from osdi_frames.sandbox.gazetteer import Gazetteer

@@ -17,7 +17,7 @@ from typing import Any
 
 from osdi_frames.durable import create_file
 from osdi_frames.errors import DatabaseUnusable, RequestRefused
-from osdi_frames.quoting import located, paths_cut
+from osdi_frames.messages import quoted_path, shortened_paths
 from osdi_frames.sandbox.filters import Clause, searched
 from osdi_frames.sandbox.resources import Resource
 
@@ -45,10 +45,10 @@ class Store:
 
     def __init__(self, path: Path | None) -> None:
         try:
-            with paths_cut():
+            with shortened_paths():
                 self._sql = _opened(path)
         except sqlite3.Error as error:
-            raise DatabaseUnusable(f"{located(path or ':memory:')}: {error}") from error
+            raise DatabaseUnusable(f"{quoted_path(path or ':memory:')}: {error}") from error
         self.close = self._sql.close
 
     @contextmanager

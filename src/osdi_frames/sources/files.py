@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 
 from osdi_frames.errors import InvalidSource, KeyRefused, OsdiError, SourceNotFound
+from osdi_frames.messages import quoted_path, shorten_names
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
-from osdi_frames.quoting import located, named
 from osdi_frames.sources import streams
 from osdi_frames.sources.remote import HTTP, PULL, Remote, asked, filesystem_of, shown_address
 from osdi_frames.sources.streams import CORRUPT, Reader, ahead
@@ -103,7 +103,7 @@ def files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = 
     if tables:
         path, kind = file_name(min(tables)), suffix(min(tables))[1:].replace("xlsx", "excel")
         raise InvalidSource(
-            f"{named(path)} is an exported table, and no archive; pandas.read_{kind} reads it"
+            f"{shorten_names(path)} is an exported table, and no archive; pandas.read_{kind} reads it"
         )
     second = {f"{file}{SEALED}" for file in found if SEGMENT.fullmatch(os.path.basename(str(file)))}
     return sorted(found - second, key=str)
@@ -177,14 +177,14 @@ class _Listing:
         elif glob.has_magic(path):
             found = self._matching(path)
             if not found:
-                raise SourceNotFound(f"no file matches {file_name(located(path))}")
+                raise SourceNotFound(f"no file matches {file_name(quoted_path(path))}")
             for path in found:
                 if os.path.isdir(path):
                     yield from self._in_folder(path)
                 elif self._is_file(path):
                     yield slashed(os.path.normpath(path))
         else:
-            raise SourceNotFound(f"there is no file or folder {file_name(located(path))}{_hint(path)}")
+            raise SourceNotFound(f"there is no file or folder {file_name(quoted_path(path))}{_hint(path)}")
 
     def _in_folder(self, folder: str) -> Iterator[str]:
         """Yield the files of documents in a folder.

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import counted
+from osdi_frames.messages import field_name, number_form
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
-from osdi_frames.quoting import field_name, number_form
 from osdi_frames.sources.decoder import Decoder
 from osdi_frames.sources.files import is_lines
 from osdi_frames.sources.limits import Limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 
 _LARGEST_DOCUMENT = 1 << 30  # Arrow counts the bytes of a chunk in 31 bits
 _RATIO_FROM = 128 << 20  # decompressed bytes below which any ratio is harmless

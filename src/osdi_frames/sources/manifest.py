@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 from osdi_frames.durable import write_file
 from osdi_frames.errors import counted, printable
-from osdi_frames.quoting import located
+from osdi_frames.messages import quoted_path
 from osdi_frames.sources.files import MANIFEST, File, with_manifests
 from osdi_frames.sources.remote import Remote
 
@@ -174,7 +174,7 @@ class Manifest:
             for done in self.collections
             if done.fewer_records
         ]
-        return f"{located(self.folder)}: {came}{each}\ncomplete: {said}\n{self.why}{''.join(fewer)}"
+        return f"{quoted_path(self.folder)}: {came}{each}\ncomplete: {said}\n{self.why}{''.join(fewer)}"
 
     def as_json(self) -> dict[str, Any]:
         """Return the values of JSON in its file."""

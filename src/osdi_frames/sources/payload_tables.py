@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidSource
+from osdi_frames.messages import shorten_names
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
-from osdi_frames.quoting import named
 from osdi_frames.sources.files import BROKEN, File, Handle, suffix, suffix_inside
 from osdi_frames.sources.layout import Chunk
 from osdi_frames.sources.limits import Limits
@@ -146,7 +146,7 @@ def _holds_documents(file: File) -> bool:
 
 
 def _refusal(file: File) -> str:
-    path, kind = named(file_name(str(file))), suffix(str(file))[1:].replace("xlsx", "excel")
+    path, kind = shorten_names(file_name(str(file))), suffix(str(file))[1:].replace("xlsx", "excel")
     said = f"{path} is an exported table, and no archive; pandas.read_{kind} reads it"
     if kind == "csv" and isinstance(file, str) and _is_report(file):
         return (

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any, BinaryIO, cast
 
 from osdi_frames.errors import InvalidSource, MissingExtra, ServiceUnreachable
+from osdi_frames.messages import shorten
 from osdi_frames.problems import file_name
-from osdi_frames.quoting import cut
 from osdi_frames.sources.streams import Pieces, ahead
 
 _BLOCK = 8 << 20  # bytes asked for at once; a block is fetched while the one before is read
@@ -159,7 +159,7 @@ def shown_address(text: str) -> str:
 
     It is without credentials, and cut; so are addresses in a message.
     """
-    return cut(without_credentials(text))
+    return shorten(without_credentials(text))
 
 
 def without_credentials(text: str) -> str:

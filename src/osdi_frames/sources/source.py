@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import InvalidSource, SourceWarning
+from osdi_frames.messages import listed, quoted_path
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name, warn_caller
 from osdi_frames.progress import bar
-from osdi_frames.quoting import listed, located
 from osdi_frames.sources.files import (
     SEALED,
     File,
@@ -202,7 +202,7 @@ def parts_of(source: Source, handle: Handle, *, quarantines: list[str] | None = 
         raise InvalidSource("a store keeps what was parsed of files: the source is a path or an address")
     parts = [Part(file) for file in listed_files(paths, handle, quarantines)]
     if quarantines == [] and paths and not parts:
-        where = located(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))
+        where = quoted_path(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))
         warn_caller(f"no documents in {where}: {_DOCUMENTS}", SourceWarning)
     return parts
 

@@ -17,8 +17,8 @@ from functools import cache
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl
 
+from osdi_frames.messages import field_name, value_form
 from osdi_frames.problems import Finding, ProblemKind
-from osdi_frames.quoting import field_name, shown
 from osdi_frames.sources.layout import split
 from osdi_frames.sources.log_lines import Logged, logged
 from osdi_frames.sources.wrapper_times import WrapperTime, time_in, time_of
@@ -150,7 +150,7 @@ class _Search:
             if any(isinstance(part, Unwrapped) for part in parts):
                 is_found = True
             elif not parts:
-                empty.append(Finding(ProblemKind.NO_DOCUMENT, at.entry(number).key, shown(entry)))
+                empty.append(Finding(ProblemKind.NO_DOCUMENT, at.entry(number).key, value_form(entry)))
         yield from empty if is_found else ()
 
     def _text(self, text: str, at: _At) -> _Parts:

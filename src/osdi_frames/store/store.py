@@ -21,12 +21,12 @@ from typing import Self, TypeAlias
 from osdi_frames.durable import make_folder
 from osdi_frames.errors import DestinationExists, InvalidArgument, SourceNotFound, SourceWarning
 from osdi_frames.locking import release, try_lock, wait_for_lock
+from osdi_frames.messages import quoted_path
 from osdi_frames.parsing.group import GroupResult, grouped
 from osdi_frames.parsing.parse import Observer, cores_of_process
 from osdi_frames.parsing.plan import Plan
 from osdi_frames.problems import Problem, warn_caller
 from osdi_frames.progress import bar
-from osdi_frames.quoting import located
 from osdi_frames.sources.files import is_address, local_path
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.source import Part, read_parts
@@ -44,7 +44,7 @@ _CODE = (
     "parsing/*.py",
     "store/*.py",
     "problems.py",
-    "quoting.py",
+    "messages.py",
     "addresses.py",
 )
 _LIBRARIES = ("duckdb", "pyarrow")
@@ -154,7 +154,7 @@ class Store:
 
     def warn(self, what: str) -> None:
         """Warn of something about this store."""
-        warn_caller(f"the store {located(self.folder)} {what}", SourceWarning)
+        warn_caller(f"the store {quoted_path(self.folder)} {what}", SourceWarning)
 
     def _is_other(self, segment: Segment) -> bool:
         return segment.version != self.version
@@ -167,13 +167,15 @@ def folder_of(folder: str | os.PathLike[str], paths: Iterable[str] = ()) -> Path
         raise InvalidArgument("store is empty: it is a folder")
     if is_address(name):
         why = "object stores have no locks, and rename nothing in one step"
-        raise InvalidArgument(f"{located(name)}: a store is a folder of this machine: {why}")
+        raise InvalidArgument(f"{quoted_path(name)}: a store is a folder of this machine: {why}")
     path = Path(os.path.realpath(local_path(name)))
     for source in _real(paths):
         if path in Path(source).parents or any(map(partial(_is_at, source), _within(path))):
-            raise InvalidArgument(f"{located(name)}: a store is neither inside of an archive nor around it")
+            raise InvalidArgument(
+                f"{quoted_path(name)}: a store is neither inside of an archive nor around it"
+            )
     if os.path.exists(path) and not _is_store(path, empty=True):  # noqa: PTH110 (no error of a name that is too long)
-        raise DestinationExists(f"{located(name)} holds something else than a store of osdi-frames")
+        raise DestinationExists(f"{quoted_path(name)} holds something else than a store of osdi-frames")
     return path
 
 
@@ -189,7 +191,7 @@ def find_store(folder: str | os.PathLike[str]) -> Path:
     """
     path = folder_of(folder)
     if not _is_store(path, empty=False):
-        raise SourceNotFound(f"there is no store at {located(os.fspath(folder))}")
+        raise SourceNotFound(f"there is no store at {quoted_path(os.fspath(folder))}")
     return path
 
 

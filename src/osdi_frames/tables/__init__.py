@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 from osdi_frames.tables.act import act_tables, tags_of
 from osdi_frames.tables.actions import ACTIONS
 from osdi_frames.tables.advocacy_campaigns import ADVOCACY_CAMPAIGNS

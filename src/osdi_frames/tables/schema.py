@@ -31,7 +31,7 @@ from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Literal
 
 from osdi_frames.errors import UnknownColumn, nearest
-from osdi_frames.quoting import quoted
+from osdi_frames.messages import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

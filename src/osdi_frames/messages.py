@@ -1,4 +1,4 @@
-"""What a message may show of values, keys, texts and paths, since personal data can be anywhere in them.
+"""What a message may show of values, keys, texts and paths, which can hold personal data anywhere.
 
 Of a value that was received, its form: the type, and a mask of each text and number. Of a key, the key where it looks
 like the name of a field. Of what a caller gave, the beginning without addresses. Of a path, the beginning of each name.
@@ -39,19 +39,19 @@ def beginning(text: str, most: int = _QUOTED) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def cut(text: str, most: int = _QUOTED) -> str:
-    """Return the beginning of a text, without addresses.
+def shorten(text: str, most: int = _QUOTED) -> str:
+    """Return the beginning of a text, with its addresses hidden.
 
-    >>> cut("to ann@b.example, and March" * 9, 20)
+    >>> shorten("to ann@b.example, and March" * 9, 20)
     'to (e-mail), and Mar…'
     """
     return beginning(without_addresses(text), most)
 
 
-def shown(value: object, *, depth: int = 2) -> str:
+def value_form(value: object, *, depth: int = 2) -> str:
     """Return the form of a value that was received, as short JSON: 9 for each digit, x for each letter.
 
-    >>> shown("Ann, +1 510"), shown({"given_name": "Ann", "a@b.org": [1.5, None, {"a": 1}]})
+    >>> value_form("Ann, +1 510"), value_form({"given_name": "Ann", "a@b.org": [1.5, None, {"a": 1}]})
     ('"xxx, +9 999"', '{"given_name": "xxx", "(hidden)": [9.9, null, {…}]}')
     """
     match value:
@@ -64,10 +64,10 @@ def shown(value: object, *, depth: int = 2) -> str:
             form = number_form(str(value if not isinstance(value, int) or abs(value) < _LARGE else _LARGE))
         case dict() if depth and value:
             some = itertools.islice(value.items(), _ENTRIES)
-            pairs = (f'"{field_name(key)}": {shown(inner, depth=depth - 1)}' for key, inner in some)
+            pairs = (f'"{field_name(key)}": {value_form(inner, depth=depth - 1)}' for key, inner in some)
             form = f"{{{', '.join(pairs)}}}"
         case list() if depth and value:
-            form = f"[{', '.join(shown(entry, depth=depth - 1) for entry in value[:_ENTRIES])}]"
+            form = f"[{', '.join(value_form(entry, depth=depth - 1) for entry in value[:_ENTRIES])}]"
         case dict():
             form = "{…}" if value else "{}"
         case list():
@@ -83,7 +83,7 @@ def status(value: str) -> str:
     >>> status("needs action"), status("Ann Smith"), status("a@b.org")
     ('"needs action"', '"xxx xxxxx"', '"x@x.xxx"')
     """
-    return f'"{value}"' if _STATUS.fullmatch(value) else shown(value)
+    return f'"{value}"' if _STATUS.fullmatch(value) else value_form(value)
 
 
 def number_form(text: str) -> str:
@@ -106,7 +106,7 @@ def field_name(key: object) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return texts or a small number that a caller gave, cut and without addresses; of anything else the type.
+    """Return texts or a small number that a caller gave, shortened and without addresses; of anything else the type.
 
     >>> quoted("March"), quoted("to ann@b.example"), quoted(7), quoted([{}])
     ("'March'", "'to (e-mail)'", '7', 'a list of 1')
@@ -125,10 +125,10 @@ def quoted(value: object) -> str:
     return f"a value of type {type(value).__name__}"
 
 
-def cut_within(message: str, values: Iterable[str]) -> str:
-    """Cut some values where a message of another program repeats them.
+def shorten_within(message: str, values: Iterable[str]) -> str:
+    """Shorten some values where a message of another program repeats them.
 
-    >>> cut_within("no such option: --" + "x" * 61, ["x" * 61]) == "no such option: --" + "x" * 60 + "…"
+    >>> shorten_within("no such option: --" + "x" * 61, ["x" * 61]) == "no such option: --" + "x" * 60 + "…"
     True
     """
     forms = [form for value in values if len(value) > _QUOTED for form in (value, repr(value))]
@@ -137,47 +137,49 @@ def cut_within(message: str, values: Iterable[str]) -> str:
     return message
 
 
-def named(path: str) -> str:
-    """Return the path of a file, also of one inside of another, with each name in it cut.
+def shorten_names(path: str) -> str:
+    """Return the path of a file, also of one inside of another, with each name in it shortened.
 
-    >>> named("archive/a.zip!2026/" + "x" * 61) == "archive/a.zip!2026/" + "x" * 60 + "…"
+    >>> shorten_names("archive/a.zip!2026/" + "x" * 61) == "archive/a.zip!2026/" + "x" * 60 + "…"
     True
     """
     return _NAME.sub(lambda name: beginning(name[0]), path)
 
 
-def located(path: str | os.PathLike[str]) -> str:
-    """Return a path that a caller gave: the folders that are there as `named`, the rest cut, as it can be any text.
+def quoted_path(path: str | os.PathLike[str]) -> str:
+    """Return a path that a caller gave, with the names of existing folders shortened, and the rest, which can be any text.
 
-    >>> located(f"{os.curdir}/" + "x/" * 1000) == f"{os.curdir}/" + "x/" * 29 + "x…"
+    >>> quoted_path(f"{os.curdir}/" + "x/" * 1000) == f"{os.curdir}/" + "x/" * 29 + "x…"
     True
     """
     text = os.fspath(path)
     there = text if len(text) <= _LONGEST_PATH else ""
     while there and not os.path.lexists(there):
         there = there.rpartition(os.sep)[0]
-    return f"{named(there)}{beginning(text[len(there) :])}"
+    return f"{shorten_names(there)}{beginning(text[len(there) :])}"
 
 
-def with_paths_cut(error: Exception) -> Exception:
-    """Return an error, one of the system with its paths as `located` shows them.
+def with_shortened_paths(error: Exception) -> Exception:
+    """Return an error, one of the system with its paths as `quoted_path` shows them.
 
-    >>> with_paths_cut(FileNotFoundError(2, "No such file", "x" * 61)).filename == "x" * 60 + "…"
+    >>> with_shortened_paths(FileNotFoundError(2, "No such file", "x" * 61)).filename == "x" * 60 + "…"
     True
     """
     if not isinstance(error, OSError) or error.filename is None:
         return error
-    paths = [located(path) if isinstance(path, str) else path for path in (error.filename, error.filename2)]
+    paths = [
+        quoted_path(path) if isinstance(path, str) else path for path in (error.filename, error.filename2)
+    ]
     return OSError(error.errno, error.strerror, paths[0], None, paths[1])
 
 
 @contextlib.contextmanager
-def paths_cut() -> Iterator[None]:
-    """Let errors of the system name paths as `located` does: a caller can have given any text for one."""
+def shortened_paths() -> Iterator[None]:
+    """Let errors of the system name paths as `quoted_path` does: a caller can have given any text for one."""
     try:
         yield
     except OSError as error:
-        raise with_paths_cut(error) from None
+        raise with_shortened_paths(error) from None
 
 
 def listed(names: Iterable[str], most: int = _NAMED) -> str:
@@ -188,4 +190,4 @@ def listed(names: Iterable[str], most: int = _NAMED) -> str:
     """
     names = list(names)
     more = f", and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{', '.join(cut(name) for name in names[:most])}{more}"
+    return f"{', '.join(shorten(name) for name in names[:most])}{more}"
