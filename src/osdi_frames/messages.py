@@ -147,7 +147,7 @@ def shorten_names(path: str) -> str:
 
 
 def quoted_path(path: str | os.PathLike[str]) -> str:
-    """Return a path that a caller gave, shortening each name of folders that exist, and the rest, which can be any text.
+    """Return a path that a caller gave, with each name of folders that exist shortened, and the rest as any text is.
 
     >>> quoted_path(f"{os.curdir}/" + "x/" * 1000) == f"{os.curdir}/" + "x/" * 29 + "x…"
     True
