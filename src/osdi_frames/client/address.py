@@ -1,29 +1,22 @@
-"""The key, and the one origin that it goes to.
+"""The addresses of a service, which all lie at one origin.
 
-Which addresses lie there is decided without I/O. The key is in the header of requests, and nowhere else. An address
-that is asked for is always put together from the client's own scheme, host and port; of a link only path and query are
-taken. So no difference between two parsers can carry the key elsewhere.
+An address that is asked for is always put together from the client's own scheme, host and port; of a link only path and
+query are taken. So no difference between two parsers can carry the key elsewhere. Nothing here does I/O.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import NoReturn, cast
+from dataclasses import dataclass
+from typing import cast
 from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit
 
-from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress, MissingKey
+from osdi_frames.errors import BadAddress, ForeignAddress, InsecureAddress
 from osdi_frames.listening import is_loopback
 from osdi_frames.messages import quoted, shorten
 from osdi_frames.tables.fields import VERSIONS, Version
-
-#: Where a key is looked for when none is given.
-VARIABLE = "OSDI_API_KEY"
 
 _PORTS = {"http": 80, "https": 443}
 # What parsers of addresses disagree about: control characters, backslashes, spaces before the query, a scheme
@@ -31,59 +24,6 @@ _PORTS = {"http": 80, "https": 443}
 _DISPUTED = re.compile(r"[\x00-\x1f\x7f\\]|^[^?]*\s|^[A-Za-z][A-Za-z0-9+.-]*:(?!//)")
 _HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _UNRESERVED = "%/:@!$&()*+,;=?-._~"
-
-#: What the letters of base64 stand for, as bits; the last two differ between alphabets.
-_BASE64 = {
-    f"{code:06b}": letter
-    for code, letter in enumerate(
-        [*string.ascii_uppercase, *string.ascii_lowercase, *string.digits, "+-", "/_"]
-    )
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ApiKey:
-    """A key that its repr and pickles hide.
-
-    The `secret` is for the header of requests only.
-    """
-
-    secret: str = field(repr=False)
-    _spellings: re.Pattern[str] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        plain = "".join(map(_spelled, self.secret))
-        spellings = re.compile("|".join([plain, *_in_base64(self.secret)]), re.IGNORECASE)
-        object.__setattr__(self, "_spellings", spellings)
-
-    @classmethod
-    def find(cls, given: str | None) -> ApiKey:
-        """Take the key that was given, else the environment's."""
-        return cls((os.environ.get(VARIABLE, "") if given is None else given).strip())
-
-    def check(self) -> None:
-        """Raise `MissingKey` where no header can carry it."""
-        if not self.secret:
-            raise MissingKey(f"no API key: set {VARIABLE} in the environment, or pass api_key= in Python")
-        if not (self.secret.isascii() and self.secret.isprintable()):
-            raise MissingKey("the API key has characters that no header can carry")
-
-    def digest(self, service: str) -> str:
-        """Return eight digits that tell a service's keys apart.
-
-        They are too few to lead to the key.
-        """
-        return hashlib.sha256(f"{service} {self.secret}".encode()).hexdigest()[:8]
-
-    def redact(self, text: str) -> str:
-        """Strike the key from a text of the service.
-
-        It is found in any case, percent-encoded, and within base64.
-        """
-        return self._spellings.sub("[key]", text)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("an API key is not pickled; open a new client where one is needed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,31 +144,6 @@ def asked_page(address: str) -> int | None:
     """
     number = dict(parse_qsl(urlsplit(address).query)).get("page", "")
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
-
-
-def _spelled(characters: str) -> str:
-    """Return the pattern of one of some characters.
-
-    They are as they are, or percent-encoded.
-    """
-    return "(?:{})".format("|".join(f"{re.escape(one)}|%(?:25)*{ord(one):02x}" for one in characters))
-
-
-def _in_base64(secret: str) -> Iterator[str]:
-    """Yield the patterns of a text within base64.
-
-    The alphabet is any; the text follows 0, 1 or 2 bytes of a group of three. The first and last letter can have bits
-    of the neighbours: any letter that has the bits of the text is meant.
-    """
-    bits = "".join(f"{byte:08b}" for byte in secret.encode("utf-8", "replace"))
-    for before in ("", "..", "...."):
-        groups = (f"{before}{bits}"[at : at + 6].ljust(6, ".") for at in range(0, len(before + bits), 6))
-        letters = (
-            _BASE64.get(group) or "".join(_BASE64[code] for code in _BASE64 if re.fullmatch(group, code))
-            for group in groups
-        )
-        # Some writers break lines.
-        yield r"\s*".join(map(_spelled, letters)) + "(?:=|%(?:25)*3d){0,2}"
 
 
 def _origin(address: str) -> tuple[str, str, int]:

@@ -31,8 +31,9 @@ from urllib.parse import unquote
 import httpx
 import stamina
 
-from osdi_frames.client.address import Address, ApiKey, shown
+from osdi_frames.client.address import Address, shown
 from osdi_frames.client.answers import WORDS, Answer, Reply, answer
+from osdi_frames.client.key import ApiKey
 from osdi_frames.errors import (
     BadAnswer,
     ClientClosed,
