@@ -18,13 +18,11 @@ import ssl
 import threading
 import time
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from queue import SimpleQueue
-from statistics import median
 from typing import Any
 from urllib.parse import unquote
 
@@ -53,9 +51,6 @@ LARGEST = 64 << 20
 
 _LONGEST_PAUSE = 300.0  # seconds of a Retry-After that are waited for
 _REDIRECTS = 5
-_TRIPS = 32  # the latest round trips, which show how steady latency is
-_TRIPS_NEEDED = 8
-_MARGIN = 0.002  # seconds, for what clocks and threads add to them
 _BLOCK = 1 << 16
 _LOCATION = "osdi_frames_location"
 
@@ -290,15 +285,11 @@ def _opened(address: Address, key: ApiKey, limits: RequestLimits) -> httpx.Async
 
 
 class RateLimit:
-    """Limit the requests that reach the service.
+    """Limit the requests that reach the service to `calls` in any `per` seconds.
 
-    At most `calls` do so in any `per` seconds. There are as many slots as calls. A request holds one from before it is
-    sent until it has been answered, and the slot then rests for `per` seconds. Whenever a request reached the service,
-    the one that follows it in its slot reaches it at least `per` seconds later, however long either was on its way.
-
-    Where latency is steady, requests reach the service as far apart as they are sent. The rest then begins before the
-    answer, by the part of a round trip that the next request will need as well. A service that takes longer than `per`
-    to answer is asked more slowly.
+    There are as many slots as calls. A request holds one from before it is sent until it has been answered, and the
+    slot then rests for `per` seconds. So the request that follows in a slot reaches the service at least `per` seconds
+    after the one before, however long either was on its way.
     """
 
     def __init__(
@@ -313,68 +304,33 @@ class RateLimit:
             raise ValueError(f"rate is a whole number of calls from 1 on, or None, not {quoted(calls)}")
         if not (per > 0 and math.isfinite(per)):
             raise ValueError(f"per is a number of seconds above 0, not {quoted(per)}")
+        self._is_limited = calls is not None
         self._per = per
         self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
         self._not_before = -math.inf
-        self._trips: deque[float] = deque(maxlen=_TRIPS)
-        # When the last request of each slot that nobody holds was answered.
-        self._answered: SimpleQueue[float] | None = None if calls is None else SimpleQueue()
+        # When each slot that nobody holds has rested.
+        self._rested: SimpleQueue[float] = SimpleQueue()
         for _ in range(calls or 0):
-            self._give_back(-math.inf)
+            self._rested.put(-math.inf)
 
     @contextmanager
     def slot(self) -> Iterator[None]:
-        """Hold a slot while a request is on its way.
-
-        Wait for one before.
-        """
-        self._wait()
-        sent = self._clock()
+        """Wait for a slot, and hold it while a request is on its way."""
+        rested = self._rested.get() if self._is_limited else -math.inf
         try:
+            while (seconds := max(rested, self._not_before) - self._clock()) > 0:
+                self._sleep(seconds)
             yield
         finally:
-            answered = self._clock()
-            with self._lock:
-                self._trips.append(answered - sent)
-            self._give_back(answered)
+            if self._is_limited:
+                self._rested.put(self._clock() + self._per)
 
     def hold(self, seconds: float) -> None:
-        """Begin no request for some seconds.
-
-        The service asked for a pause (Retry-After).
-        """
+        """Begin no request for some seconds, as the service asked for (Retry-After)."""
         with self._lock:
             self._not_before = max(self._not_before, self._clock() + seconds)
-
-    def _wait(self) -> None:
-        answered = -math.inf if self._answered is None else self._answered.get()
-        try:
-            while (seconds := self._rested(answered) - self._clock()) > 0:
-                self._sleep(seconds)
-        except BaseException:
-            self._give_back(answered)
-            raise
-
-    def _rested(self, answered: float) -> float:
-        """Return when a slot has rested."""
-        with self._lock:
-            return max(answered - self._steady() + self._per, self._not_before)
-
-    def _steady(self) -> float:
-        """Return the seconds that the next round trip takes at least.
-
-        It can be faster than the fastest of the latest ones, the more so the more these differ.
-        """
-        if len(self._trips) < _TRIPS_NEEDED:
-            return 0.0
-        fastest = min(self._trips)
-        return max(0.0, fastest - 2 * (median(self._trips) - fastest) - _MARGIN)
-
-    def _give_back(self, answered: float) -> None:
-        if self._answered is not None:
-            self._answered.put(answered)
 
 
 def _texts(value: Any) -> Iterator[str]:
