@@ -227,34 +227,6 @@ def test_another_address_is_another_pull(stocked, tmp_path):
 
 # -- the lock, and who may read what a pull writes --
 
-OWNER = """
-import os, sys, time
-from pathlib import Path
-from osdi_frames.client.folder import locked
-with locked(Path(sys.argv[1])):
-    child = os.fork()
-    print(child or "", flush=True)
-    time.sleep(3600)
-"""
-
-
-def test_a_lock_whose_owner_was_killed_is_taken_over_although_a_child_still_holds_it(stocked, tmp_path):
-    with (
-        stocked(pages=2, per_page=2) as served,
-        served.client() as client,
-        subprocess.Popen([sys.executable, "-c", OWNER, tmp_path], stdout=subprocess.PIPE, text=True) as owner,
-    ):
-        assert owner.stdout
-        child = int("".join(owner.stdout.readline().strip() or owner.stdout.readline()))
-        try:
-            with pytest.raises(ArchiveLocked, match="another pull is writing into"):
-                client.pull(tmp_path)
-            owner.kill()
-            owner.wait()
-            assert client.pull(tmp_path).complete
-        finally:
-            os.kill(child, signal.SIGKILL)
-
 
 def test_of_several_at_once_one_pulls(tmp_path):
     all_have_tried = threading.Barrier(8)

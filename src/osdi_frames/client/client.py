@@ -247,7 +247,7 @@ class Client:
         UnknownValue
             With the names that are nearest.
         ArchiveLocked
-            Another pull is writing into `destination`. Windows has no such check: let one pull end before the next.
+            Another pull is writing into `destination`.
         """
         ids = None if campaigns is None else _listed(campaigns, "ids of campaigns")
         for campaign in ids or ():

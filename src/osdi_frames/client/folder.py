@@ -9,16 +9,16 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import sqlite3
 import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from osdi_frames.durable import create_file, naming, publish_file
 from osdi_frames.errors import ArchiveLocked
+from osdi_frames.locking import release, try_lock
 from osdi_frames.messages import quoted_path
 
 #: Pages in a file.
@@ -31,19 +31,14 @@ _GROWING = ".part"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other pulls out of a folder.
-
-    `ArchiveLocked` where another one is writing. A database without content is the lock: SQLite's own are released when
-    their process ends, though a child that it forked lives on, and hold between the threads of one process, too.
-    """
-    with suppress(FileExistsError):
-        create_file(folder / _LOCK).close()
-    with closing(sqlite3.connect(folder / _LOCK, timeout=0, isolation_level=None)) as lock:
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            raise ArchiveLocked(f"another pull is writing into {quoted_path(folder)} ({error})") from error
+    """Keep other pulls out of a folder; `ArchiveLocked` where another one is writing."""
+    lock = try_lock(folder / _LOCK)
+    if lock is None:
+        raise ArchiveLocked(f"another pull is writing into {quoted_path(folder)}")
+    try:
         yield
+    finally:
+        release(lock)
 
 
 def read_pages(folder: Path, name: str) -> Iterator[dict[str, Any]]:
