@@ -19,7 +19,7 @@ from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
 from osdi_frames.client.key import ApiKey
 from osdi_frames.client.pull import RESOURCES, PullRequest, moment, needed, pull
-from osdi_frames.client.rows import LastRead, write_rows
+from osdi_frames.client.rows import write_rows
 from osdi_frames.client.transport import RateLimit, RequestLimits, Transport
 from osdi_frames.client.writing import Writer
 from osdi_frames.errors import (
@@ -130,7 +130,6 @@ class Client:
         self._address = address
         self._prefix = prefix
         self._writer = Writer(address.version, known_prefixes(prefix))
-        self._last_read = LastRead()
 
     def events(
         self,
@@ -335,7 +334,7 @@ class Client:
             refuses the key, nothing more is sent.
         """
         writer = replace(self._writer, is_new=True)
-        return write_rows(frame, writer, self._send, self._last_read, dry_run=dry_run, progress=progress)
+        return write_rows(frame, writer, self._send, dry_run=dry_run, progress=progress)
 
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
@@ -345,9 +344,8 @@ class Client:
         Columns are those of `read_events`; missing values leave a field as it is.
 
         Parameters, results and errors are those of `create_events`; the column `event_id` says which event, and
-        `status` is ``updated``. Of a row with the `fetched_at` of a reading, what is as this client last read it is
-        not sent; where that is all, `status` is ``unchanged``. Rows without `fetched_at`, or that another client or a
-        pull has read, are sent whole.
+        `status` is ``updated``. Every column that a client can set is sent: choose those that you have changed, so
+        that what others changed meanwhile stays.
 
         Examples
         --------
@@ -359,8 +357,7 @@ class Client:
              status                                   sent
         0  not sent  {"location": {"locality": "Oakland"}}
         """
-        writer = self._writer
-        return write_rows(frame, writer, self._send, self._last_read, dry_run=dry_run, progress=progress)
+        return write_rows(frame, self._writer, self._send, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
         """Ask the service to delete an event.
@@ -420,18 +417,13 @@ class Client:
         received = BytesIO(b"".join(lines))
         received.name = self.base_url  # in `source_file` and in errors
         reader = Reader(received, prefix=self._prefix)
-        events = reader.frames(reader.resolution({"events": None}, dedupe=dedupe))["events"]
-        self._last_read.add(events)
-        return events
+        return reader.frames(reader.resolution({"events": None}, dedupe=dedupe))["events"]
 
     def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
         """Create an event, or change the one of an id."""
         if event_id is None:
             return self._transport.send("POST", self._address.collection(EVENTS), body)
-        try:
-            return self._transport.send("PUT", self._at(event_id), body)
-        finally:
-            self._last_read.forget(self._writer.bare(event_id))
+        return self._transport.send("PUT", self._at(event_id), body)
 
     def _at(self, resource_id: str, collection: str = EVENTS) -> str:
         """Return the address of a resource by its id.

@@ -6,9 +6,8 @@ They have the columns of `read_events`. All are planned first, then sent.
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -37,76 +36,39 @@ _PLACES = {
     for field in fields.LOCATION
     if field.set_by
 }
-_SENT = (*_FIELDS, *_PLACES)
-
-
-class LastRead:
-    """What a client has last read of each event.
-
-    What a row leaves as it was is not sent. Values are kept as hashes: a client can read more events than memory holds
-    twice.
-    """
-
-    def __init__(self) -> None:
-        self._events: dict[str, tuple[pd.Timestamp, array[int]]] = {}
-
-    def add(self, events: pd.DataFrame) -> None:
-        """Keep what rows say of their events."""
-        for row in events[["event_id", "fetched_at", *_SENT]].to_dict("records"):
-            values = array("q", (_hashed(row[name]) for name in _SENT))
-            self._events[row["event_id"]] = row["fetched_at"], values
-
-    def forget(self, event_id: str) -> None:
-        """Drop what was read of an event."""
-        self._events.pop(event_id, None)
-
-    def changes(self, event_id: str, row: dict[Any, Any]) -> dict[Any, Any] | None:
-        """Return what a row changes.
-
-        None where it is of no reading that is known, but made by hand or read later.
-        """
-        read_at, values = self._events.get(event_id, (pd.NaT, ()))
-        if not row.get("fetched_at", pd.NaT) <= read_at:  # also where one of them is missing
-            return None
-        known = dict(zip(_SENT, values, strict=True))
-        return {name: row[name] for name in known if name in row and known[name] != _hashed(row[name])}
 
 
 @dataclass(slots=True)
-class _Planned:
-    """A row's body to send, or why there is none."""
+class _PlannedRow:
+    """A row's body to send, or the error that refuses it."""
 
     event_id: str | None
     body: dict[str, Any] | None = None
     error: str | None = None
-    identifiers: list[str] = field(default_factory=list)
-    """Those that the event has in other systems, whether they are sent or not."""
 
 
 def write_rows(
     frame: pd.DataFrame,
     writer: Writer,
     send: Callable[[str | None, dict[str, Any]], Answer],
-    last_read: LastRead,
     *,
     dry_run: bool,
     progress: bool | None,
 ) -> pd.DataFrame:
-    """Write each row as an event; return one result each.
+    """Write each row as an event; return one result each, with the index of the frame.
 
-    The results have the index of the frame. `send` takes the id of an event, None for a new one, with its fields. A row
-    that is refused does not keep the others from being sent; a service that cannot be reached does, and so does a key
-    that is refused.
+    `send` takes the id of an event, None for a new one, and its fields. A row that is refused does not keep the others
+    from being sent; a service that cannot be reached does, and so does a key that is refused.
     """
     frame = _checked(frame, new=writer.is_new)
-    planned = [_planned(row, writer, last_read) for row in frame.to_dict("records")]
+    planned = [_planned(row, writer) for row in frame.to_dict("records")]
     _refuse_repeated_identifiers(planned, frame.index, writer)
     results: list[tuple[str | None, str, str | None, str | None]] = []
     stopped = dry_run
     with bar("sending", progress, unit="event", total=len(frame)) as shown:
         for row in planned:
-            status = "refused" if row.error else "unchanged" if row.body is None else "not sent"
-            if status == "not sent" and row.body and not stopped:
+            status = "refused" if row.body is None else "not sent"
+            if row.body is not None and not stopped:
                 try:
                     answer = send(row.event_id, row.body)
                     row.event_id = row.event_id or row_id(answer.body, writer.prefixes)
@@ -117,43 +79,34 @@ def write_rows(
             text = None if row.body is None else json.dumps(row.body, ensure_ascii=False)
             results.append((row.event_id, status, text, row.error))
             shown.update()
-    found = pd.DataFrame(results, columns=["event_id", "status", "sent", "error"], index=frame.index)
-    return found.astype("str")
+    columns = ["event_id", "status", "sent", "error"]
+    return pd.DataFrame(results, columns=columns, index=frame.index).astype("str")
 
 
-def _planned(row: dict[Any, Any], writer: Writer, last_read: LastRead) -> _Planned:
-    """Return what is to be sent of a row.
-
-    Else it says why nothing is.
-    """
-    planned = _Planned(None if writer.is_new else row["event_id"])
+def _planned(row: dict[Any, Any], writer: Writer) -> _PlannedRow:
+    """Return what is to be sent of a row, or why nothing is."""
+    planned = _PlannedRow(None if writer.is_new else row["event_id"])
     try:
-        changes = None
         if not writer.is_new:
             if not isinstance(planned.event_id, str):
                 raise InvalidField("event_id is missing: which event to change is not known")
-            changes = last_read.changes(writer.bare(planned.event_id), row)
-        planned.identifiers = event_of(row, prefixes=writer.prefixes).get("identifiers", [])
-        event = event_of(row if changes is None else changes, prefixes=writer.prefixes)
-        if event or changes is None:
-            planned.body = writer.event(event)
+            writer.bare(planned.event_id)
+        planned.body = writer.event(event_of(row, prefixes=writer.prefixes))
     except OsdiError as error:
         planned.error = str(error)
     return planned
 
 
-def _refuse_repeated_identifiers(planned: Iterable[_Planned], index: pd.Index[Any], writer: Writer) -> None:
-    """Refuse another event's identifiers: they are unique (interface 2.1)."""
+def _refuse_repeated_identifiers(
+    planned: Iterable[_PlannedRow], index: pd.Index[Any], writer: Writer
+) -> None:
+    """Refuse a row with an identifier of an earlier row's event: identifiers are unique (interface 2.1)."""
     owners: dict[str, tuple[Any, Any]] = {}
-    # Those that have theirs already, before those to which it would be given.
-    rows = sorted(zip(planned, index, strict=True), key=lambda row: "identifiers" in (row[0].body or ()))
-    for number, (row, label) in enumerate(rows):
-        if row.error:
-            continue
-        event = writer.bare(row.event_id) if row.event_id else number
-        for identifier in row.identifiers:
+    for number, (row, label) in enumerate(zip(planned, index, strict=True)):
+        event = writer.bare(row.event_id) if row.event_id and row.body else number
+        for identifier in (row.body or {}).get("identifiers", ()):
             owner, at = owners.setdefault(identifier, (event, label))
-            if owner != event and row.body and "identifiers" in row.body:
+            if owner != event:
                 row.error = (
                     f"the identifier {quoted(identifier)} is that of the row {quoted(at)}, too; it is unique"
                 )
@@ -193,10 +146,6 @@ def _plain(value: Any) -> Any:
     return None if pd.isna(value) else value
 
 
-def _hashed(value: Any) -> int:
-    return hash(repr(_plain(value)))
-
-
 def _checked(frame: pd.DataFrame, *, new: bool) -> pd.DataFrame:
     frame = as_frame(frame, caller="create_events" if new else "update_events")
     known = [column.name for column in EVENTS.columns]
@@ -205,7 +154,4 @@ def _checked(frame: pd.DataFrame, *, new: bool) -> pd.DataFrame:
             raise UnknownColumn(f"the table events has no column {quoted(name)}; {nearest(str(name), known)}")
     if not new and "event_id" not in frame.columns:
         raise UnknownColumn("the rows have no column 'event_id', which says which event each is")
-    if "fetched_at" in frame.columns:  # of a CSV file it is text
-        read_at = pd.to_datetime(frame["fetched_at"], utc=True, errors="coerce", format="ISO8601")
-        frame = frame.assign(fetched_at=read_at)
     return frame
