@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from osdi_frames.sources.manifest import CollectionPulled, Manifest
+from osdi_frames.pulls import CollectionPulled, Manifest
 
 #: Collections of a pull, in the order in which a client reads them.
 PATHS = {

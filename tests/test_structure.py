@@ -24,7 +24,7 @@ LAYERS = [
     {"locking", "frames", "tables", "progress", "listening"},
     {"durable", "problems"},
     {"sources"},
-    {"parsing"},
+    {"parsing", "pulls"},
     {"store"},
     {"resolving"},
     {"reader", "privacy"},

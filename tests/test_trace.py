@@ -59,7 +59,7 @@ def test_only_a_column_about_what_is_gone_makes_a_reading_look_for_manifests(tmp
     without, asked = (
         entered(f"of.open(folder).signatures([{column!r}])", tmp_path) for column in ("source", "gone_since")
     )
-    assert {*asked} - {*without} == {"sources/manifest.py"}
+    assert {*asked} - {*without} == {"pulls.py"}
 
 
 @pytest.mark.parametrize(

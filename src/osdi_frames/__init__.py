@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from osdi_frames.local_time import local_to_utc, utc_to_local
     from osdi_frames.output.files import write_csv, write_excel
     from osdi_frames.privacy import pseudonymize
+    from osdi_frames.pulls import Manifest, manifests
     from osdi_frames.reports.attendances import (
         attendances_by,
         attendances_by_campaign,
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
         write_report,
     )
     from osdi_frames.sources.limits import Limits
-    from osdi_frames.sources.manifest import Manifest, manifests
     from osdi_frames.tables import describe
 
     __version__: str
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "sources.limits": ("Limits",),
     "client.client": ("Client",),
-    "sources.manifest": ("Manifest", "manifests"),
+    "pulls": ("Manifest", "manifests"),
     "errors": ("OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning"),
     "output.files": ("write_csv", "write_excel"),
     "archive": ("Archive", "open"),

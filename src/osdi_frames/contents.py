@@ -12,9 +12,9 @@ import pandas as pd
 from osdi_frames.errors import counted, printable
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.problems import ProblemKind
+from osdi_frames.pulls import Manifest, manifests
 from osdi_frames.reader import Reader
 from osdi_frames.reports import exclusion
-from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.sources.source import FilePartition, Part, listed_files
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.people import by_address_alone

@@ -18,11 +18,11 @@ from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.parse import FIRST, Observer, parse
 from osdi_frames.parsing.plan import ELEMENT, Plan
 from osdi_frames.problems import OnError, Policy
+from osdi_frames.pulls import proving_pulls
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
-from osdi_frames.sources.manifest import proving_pulls
 from osdi_frames.sources.partitions import SIZE, Map, cut, together
 from osdi_frames.sources.source import FilePartition, Source, at_hand, parts_of
 from osdi_frames.sources.source import read as candidates

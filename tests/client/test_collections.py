@@ -19,8 +19,8 @@ from osdi_frames import Client
 from osdi_frames.cli.pull import command
 from osdi_frames.client.pull import NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownValue
+from osdi_frames.pulls import manifests
 from osdi_frames.shortcuts import read_table
-from osdi_frames.sources.manifest import manifests
 from tests.clocks import Clock, wait_for
 
 from .conftest import GROUP, Stocked, comparable

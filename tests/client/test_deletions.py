@@ -17,8 +17,8 @@ from click.testing import CliRunner
 
 from osdi_frames import Client, Manifest
 from osdi_frames.cli.pull import command
+from osdi_frames.pulls import MANIFEST, manifests
 from osdi_frames.shortcuts import read_table
-from osdi_frames.sources.manifest import MANIFEST, manifests
 
 from .hostile import Listener, listening
 

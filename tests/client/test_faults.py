@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from osdi_frames import Manifest, sandbox
 from osdi_frames.errors import OsdiError, ServiceWarning
+from osdi_frames.pulls import manifests
 from osdi_frames.sandbox.faults import FAULTS
 from osdi_frames.shortcuts import read_table
-from osdi_frames.sources.manifest import manifests
 
 from .conftest import GROUP, Stocked
 

@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from osdi_frames.sources.manifest import manifests
+from osdi_frames.pulls import manifests
 from tests.commands import run
 
 from .hostile import listening

@@ -23,8 +23,8 @@ from pandas.testing import assert_frame_equal
 from osdi_frames import Client
 from osdi_frames.client.folder import Batches, locked, read_pages
 from osdi_frames.errors import ArchiveLocked
+from osdi_frames.pulls import manifests
 from osdi_frames.shortcuts import read_table
-from osdi_frames.sources.manifest import manifests
 from tests.clocks import GUARD, wait_for
 
 from .conftest import Pulls, Stocked, comparable

@@ -12,7 +12,7 @@ import fsspec
 import pytest
 
 import osdi_frames as of
-from osdi_frames.sources.manifest import MANIFEST, manifests, proving_pulls
+from osdi_frames.pulls import MANIFEST, manifests, proving_pulls
 from tests.pulls import write_pull
 
 START = datetime(2026, 5, 1, tzinfo=UTC)

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from osdi_frames.sources.manifest import CollectionPulled, Manifest
+from osdi_frames.pulls import CollectionPulled, Manifest
 from tests.pulls import PATHS
 
 Key = tuple[str, str]  # kind and id

@@ -17,7 +17,7 @@ from typing import Any
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
 from osdi_frames.messages import shorten
-from osdi_frames.sources.manifest import stamp
+from osdi_frames.pulls import stamp
 
 #: Characters of the words of a service, or of the network, that an error repeats.
 WORDS = 200

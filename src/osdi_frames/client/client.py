@@ -31,8 +31,8 @@ from osdi_frames.errors import (
 )
 from osdi_frames.messages import quoted, shorten
 from osdi_frames.problems import warn_caller
+from osdi_frames.pulls import Manifest
 from osdi_frames.reader import Reader
-from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).

@@ -33,7 +33,7 @@ from osdi_frames.errors import (
 )
 from osdi_frames.messages import quoted, quoted_path, shorten
 from osdi_frames.problems import warn_caller
-from osdi_frames.sources.manifest import FORM, CollectionPulled, Manifest, manifests
+from osdi_frames.pulls import FORM, CollectionPulled, Manifest, manifests
 from osdi_frames.tables.fields import DATES, Version
 
 #: In place of a time: since the last pull.

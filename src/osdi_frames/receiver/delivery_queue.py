@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from osdi_frames.messages import with_shortened_paths
+from osdi_frames.pulls import stamp
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import Log, seal_finished
 from osdi_frames.receiver.validation import validate_body
 from osdi_frames.receiver.worker import Worker
-from osdi_frames.sources.manifest import stamp
 
 _WINDOW = 10.0  # seconds that rate and p99 look back
 _BATCH_BYTES = 8 << 20

@@ -23,12 +23,12 @@ from osdi_frames.durable import PARTIAL, write_file
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.locking import require_shared_locks, wait_for_lock
 from osdi_frames.messages import quoted_path, with_shortened_paths
+from osdi_frames.pulls import stamp
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
 from osdi_frames.receiver.worker import TORN, Worker, worker_folders
 from osdi_frames.sources.files import QUARANTINE
-from osdi_frames.sources.manifest import stamp
 from osdi_frames.tables.people import ID_OF_ADDRESS, id_of_address
 from osdi_frames.tables.schema import PREFIXES
 

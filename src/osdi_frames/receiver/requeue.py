@@ -18,13 +18,13 @@ from pathlib import Path
 from osdi_frames.durable import make_folder, write_file
 from osdi_frames.locking import require_shared_locks, wait_for_lock
 from osdi_frames.problems import Finding
+from osdi_frames.pulls import stamp
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope, as_array
 from osdi_frames.receiver.segments import segments
 from osdi_frames.receiver.validation import validate_body
 from osdi_frames.receiver.worker import Worker, worker_folders
 from osdi_frames.sources.files import QUARANTINE, REQUEUED, requeued_numbers
-from osdi_frames.sources.manifest import stamp
 
 #: The worker that writes what is taken back.
 WORKER = "requeued"

@@ -19,6 +19,7 @@ from osdi_frames.parsing.check import Inspection
 from osdi_frames.parsing.listings import Incomplete
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
+from osdi_frames.pulls import Manifest, manifests
 from osdi_frames.reports import Report, exclusion, first_acts
 from osdi_frames.reports.analyses import ACTIONS, Analysis
 from osdi_frames.reports.declared import ATTENDANCES, GROWTH
@@ -28,7 +29,6 @@ from osdi_frames.reports.published import FIGURES, Made, Published, protect_repo
 from osdi_frames.reports.request import HEADLINE, ReportRequest, is_growth
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE
-from osdi_frames.sources.manifest import Manifest, manifests
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.actions import ACTS
 from osdi_frames.tables.people import by_address_alone

@@ -30,8 +30,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.problems import file_name
+from osdi_frames.pulls import Manifest
 from osdi_frames.resolving.versions import FLAGS, SEEN, with_column
-from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.resource import GONE_SINCE
 from osdi_frames.tables.schema import ElementType, arrow_type
@@ -61,7 +61,7 @@ class Accounts:
     """The accounts of the pulls of an archive, by number, and what each proves."""
 
     pulls: tuple[Manifest, ...]
-    """What `sources.manifest.proving_pulls` returns."""
+    """What `pulls.proving_pulls` returns."""
 
     @cached_property
     def known(self) -> list[_Account]:

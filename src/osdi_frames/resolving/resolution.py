@@ -15,12 +15,12 @@ from osdi_frames.errors import InvalidArgument, SourceWarning
 from osdi_frames.messages import quoted
 from osdi_frames.parsing.plan import Blocks, Plan
 from osdi_frames.problems import warn_caller
+from osdi_frames.pulls import Manifest
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.gone import Accounts
 from osdi_frames.resolving.people import ACTS, SOURCES, PersonSource
 from osdi_frames.resolving.versions import ENVELOPE, Rules
-from osdi_frames.sources.manifest import Manifest
 from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.act import DATES

@@ -1,4 +1,4 @@
-"""The manifest of a pull: request, counts and proof.
+"""Pulls in an archive: the manifest of each says what was requested, what came, and why that is all.
 
 Who looks for what is gone compares pulls of one service by one key (`Manifest.key_digest`). A collection proves absence
 where it is `complete` and `Manifest.is_whole`: what was seen of it earlier, and this one has not, the service listed no
