@@ -72,7 +72,7 @@ NUMBERS_AS_TEXT = (
 )
 
 #: Constants that JSON does not have: some readers take them as numbers, here they are texts.
-CONSTANTS = ("nan", "-NaN", "nAn", "inf", "-inf", "INF", "Infinity", "-Infinity")
+CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
 #: Texts that are datetimes, and nearly so.
 DATETIMES = (

@@ -34,8 +34,8 @@ MAGIC = {
     "xz": rb"\xfd7zXZ\0",
 }
 SPACE = re.compile(r"[ \t\r\n]*")
-#: A constant is read as its own text, in any case.
-STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|(-?\b(?:nan|inf(?:inity)?)\b)', re.IGNORECASE)
+#: A constant is read as its own text.
+STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|(?<!-)(\bNaN\b|-?\bInfinity\b)')
 DEEPEST = 400  # levels; what is nested deeper is ambiguous
 
 

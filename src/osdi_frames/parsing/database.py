@@ -315,8 +315,11 @@ def _lines(documents: pa.StringArray) -> pa.Buffer:
     return _text(pc.binary_join_element_wise(lines, "", "\n"))
 
 
-#: A pattern of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket.
-LAX = r",\s*[\]}]"
+_CONSTANT = r"-?(?i:nan|inf(?:inity)?)\s*[,\]}]"
+
+#: Patterns of documents that DuckDB takes for JSON, and that may be none: a comma before a closing bracket, and NaN or
+#: infinity in any spelling. Each is found quickly by its first character.
+LAX = (rf",\s*(?:[\]}}]|{_CONSTANT})", rf":\s*{_CONSTANT}", rf"\[\s*{_CONSTANT}")
 
 #: What deliveries begin with, which saves a parse, and whether that is an envelope.
 DELIVERIES = (
@@ -335,10 +338,9 @@ _LARGEST = 1 << 24  # bytes of a document for which DuckDB has buffers in any ca
 #: Which documents are no JSON, of the relation ``documents``.
 INVALID = "SELECT number FROM documents WHERE NOT json_valid(document)"
 
-#: Patterns of documents that may have numbers that JSON does not have, or none of 64 bits: each is found quickly
-#: by its first character.
+#: Patterns of documents that may have numbers beyond 64 bits, like those of LAX.
 UNUSUAL = tuple(
-    rf"{before}\s*-?(?i:nan|inf|\d{{308}}|\d[\d.]*e\+?\d{{3,}}\s*[,\]}}])" for before in (":", ",", r"\[")
+    rf"{before}\s*-?(?i:\d{{308}}|\d[\d.]*e\+?\d{{3,}}\s*[,\]}}])" for before in (":", ",", r"\[")
 )
 
 

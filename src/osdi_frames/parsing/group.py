@@ -190,7 +190,7 @@ class _Group:
         documents = with_colons(self.group["document"], self.plan.prefixes)
         self.group = self.group.set_column(at, "document", documents)
         texts = pa.chunked_array([cast(chunk, pa.string()) for chunk in documents.chunks], pa.string())
-        lax = pc.fill_null(pc.match_substring_regex(texts, database.LAX), True)
+        lax = pc.fill_null(_matches_any(texts, database.LAX), True)
         self.unparsable.update(self.group["number"].filter(lax).to_pylist())
         return only(self.group.set_column(at, "document", texts), self.unparsable, invert=True)
 
@@ -463,10 +463,11 @@ def _quarantined(deliveries: pa.Table) -> list[int]:
 
 def _with_unusual_numbers(documents: pa.Table) -> pa.Table:
     """Return the documents that may have a number that other readers refuse."""
-    texts = documents["document"]
-    return documents.filter(
-        reduce(pc.or_, (pc.match_substring_regex(texts, number) for number in database.UNUSUAL))
-    )
+    return documents.filter(_matches_any(documents["document"], database.UNUSUAL))
+
+
+def _matches_any(texts: pa.ChunkedArray, patterns: Iterable[str]) -> pa.ChunkedArray:
+    return reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in patterns))
 
 
 def _occurring(form: Form, deliveries: pa.Table) -> Form:

@@ -25,7 +25,6 @@ from osdi_frames.sources.streams import Reader
 
 _BOM = b"\xef\xbb\xbf"
 _FIRST, _BLOCK = 1 << 16, 4 << 20  # bytes read at a time: first, then
-_WHOLE = 16 << 20  # documents with nothing between them are separated in candidates above this size
 _FARTHEST = 128 << 20  # bytes in which a border is looked for; without one a file is not cut there
 _OVERLAP = 1 << 16  # bytes between two documents within which a boundary is found while skipping
 _BLANK = b" \t\r\n"
@@ -33,15 +32,12 @@ _BLANK = b" \t\r\n"
 #: a string, which holds no line break.
 _BOUNDARY = re.compile(rb"[}\]][ \t\r]*+\n[ \t\r\n]*+([{\[])")
 _LINE_END = re.compile(rb"\n()")
-_GLUED = re.compile(rb"[}\]][ \t\r]*+[{\[]")
 _ERRORS = 1000  # after so many in one candidate no more documents are looked for
 _RESUME = re.compile(r"\n(?=[{\[])")  # where, after a broken document, the next may begin
 _REST = re.compile(
     r"[ \t]*[^\s{\[\]},]"
 )  # text on the line of what could be JSON, which is the prefix of a log then
 _SPACE = re.compile(r"[ \t\r\n]*")
-_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{\]}]', re.DOTALL)  # and strings, in which they are none
-_DEEPEST = 200  # levels that are read of a document in which Python's recursion ends: that is below 1,000
 _IS_BLANK = np.isin(np.arange(256), np.frombuffer(_BLANK, np.uint8))
 LINE_1 = np.ones(1, np.int64)
 
@@ -190,8 +186,6 @@ def _ends(file: _File) -> list[int]:
     """
     file.drop(len(file.buffer) - len(file.buffer.lstrip(_BLANK)))
     ends = [found.start(1) for found in _BOUNDARY.finditer(file.buffer, file.searched)]
-    if not ends and len(file.buffer) > _WHOLE:
-        ends = _glued(file.buffer)
     if file.ended and file.buffer and ends[-1:] != [len(file.buffer)]:
         ends.append(len(file.buffer))
     file.searched = 0 if ends else max(0, len(file.buffer.rstrip(_BLANK)) - 1)
@@ -233,26 +227,6 @@ def _cut(file: _File, block: memoryview, found: list[int]) -> Chunk | None:
     return Chunk(file.name, array, lines[: len(array)], len(block)) if len(array) else None
 
 
-def _glued(buffer: bytes) -> list[int]:
-    """Find where glued documents in the buffer end.
-
-    What follows them is on the same line.
-    """
-    if not _GLUED.search(buffer):
-        return []
-    text = buffer.decode("latin-1")  # a character per byte; the syntax of JSON is ASCII
-    decoder = Decoder(text)
-    ends, at = [], 0
-    while at < len(text):
-        try:
-            _, end = decoder.decode(at)
-        except (ValueError, RecursionError):
-            break
-        at = _after_space(text, end)
-        ends.append(at)
-    return ends
-
-
 def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     """Find the documents in a candidate, with their lines.
 
@@ -270,7 +244,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     except UnicodeDecodeError as error:
         yield 0, Finding(ProblemKind.NOT_UTF8, value=f"{error.reason} at byte {error.start}")
         return
-    decoder = Decoder(text)
+    decoder = Decoder()
     at, line, before, errors = _after_space(text, 0), 0, 0, 0
     while at < len(text):
         line, before = line + text.count("\n", before, at), at
@@ -281,11 +255,6 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         try:
             value, end = _decoded(decoder, text, at)
         except (ValueError, RecursionError) as error:
-            if isinstance(error, RecursionError) and (shallow := _shallow(text, at)) != text:
-                reason = f"nested deeper than {_DEEPEST} levels, what lies below was not read"
-                yield line, Finding(ProblemKind.LIMIT, value=reason)
-                text, decoder = shallow, Decoder(shallow)
-                continue
             value = Finding(ProblemKind.NOT_JSON, value=_reason(error, at))
             errors += 1
             end = _resumed(text, at)
@@ -298,7 +267,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
 def _decoded(decoder: Decoder, text: str, at: int) -> tuple[Any, int]:
     """Return the document at a position, or the line of a log that is there, and its end."""
     try:
-        value, end = decoder.decode(at)
+        value, end = decoder.decode(text, at)
     except (ValueError, RecursionError):
         if line := logged(text, at, decoder):
             return line
@@ -324,26 +293,6 @@ def _warnings(decoder: Decoder) -> Iterator[Finding]:
         yield Finding(ProblemKind.DUPLICATE_KEY, field_name(key), severity="warning", count=count)
     for number, count in decoder.unusual.items():
         yield Finding(ProblemKind.ODD_NUMBER, value=number_form(number), severity="warning", count=count)
-
-
-def _shallow(text: str, start: int) -> str:
-    """Return a text whose document from `start` on has null for what is nested too deep.
-
-    Lines stay where they are.
-    """
-    parts, kept, deep, depth = [], 0, start, 0
-    for token in _BRACKET.finditer(text, start):
-        if token[0] in "[{":
-            depth += 1
-            deep = token.start() if depth == _DEEPEST + 1 else deep
-        elif token[0] in "]}":
-            if depth == _DEEPEST + 1:
-                parts += [text[kept:deep], "null", "\n" * text.count("\n", deep, token.end())]
-                kept = token.end()
-            depth -= 1
-            if depth == 0:
-                break
-    return "".join([*parts, text[kept:]])
 
 
 def _after_space(text: str, at: int) -> int:

@@ -38,13 +38,13 @@ def logged(text: str, at: int, decoder: Decoder | None = None) -> tuple[Logged, 
     """
     if _JSON_LINE.match(text, at):
         return None
-    decoder = decoder or Decoder(text)
+    decoder = decoder or Decoder()
     stop = _end_of_line(text, at)
     found = _OPENING.search(text, at, stop)
     prefix, values = text[at : found.start() if found else at], list[Any]()
     while found:
         try:
-            value, end = decoder.decode(found.start())
+            value, end = decoder.decode(text, found.start())
         except (ValueError, RecursionError):
             return None
         values.append(value)
