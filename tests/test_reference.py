@@ -14,9 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
+from osdi_frames.document_forms import Form
+from osdi_frames.engine import Engine, refused
 from osdi_frames.parsing import group as parsing
-from osdi_frames.parsing.database import Engine, refused
-from osdi_frames.tables.document_forms import Form
+from osdi_frames.parsing import queries
 from tests import reference
 from tests.fuzz.oracle import documents_at
 from tests.layouts import LAYOUTS, write
@@ -148,7 +149,7 @@ def plain_and_mended_read_the_same(document: Any) -> None:
     """Compare what is read of a document as it is, where that is possible, and of what is written of it to mend it."""
     source = [document, {"page": 1}]
     expected = read(source, TABLES, dedupe=False)
-    parse = Engine.parse
+    parse = queries.parse_documents
 
     def refuse(engine: Engine, form: Form, structure: Any, documents: pa.Table) -> pa.Table:
         if documents["misfits"].null_count:  # it is none of the mended
@@ -157,7 +158,7 @@ def plain_and_mended_read_the_same(document: Any) -> None:
 
     for has_shape in (False, True):  # where Python finds nothing in what the query refuses, all is mended
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Engine, "parse", refuse)
+            patch.setattr(queries, "parse_documents", refuse)
             patch.setattr(parsing, "has_shape", lambda *_, answer=has_shape: answer)
             for table, found in read(source, TABLES, dedupe=False).items():
                 same(found, expected[table])

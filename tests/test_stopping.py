@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from osdi_frames import sample
-from osdi_frames.parsing.database import engine, refused
+from osdi_frames.engine import engine, refused
 from tests.client.hostile import listening, page_of, speaking
 from tests.clocks import GUARD, cpu_seconds, wait_for
 from tests.commands import open_fifo

@@ -18,11 +18,12 @@ SOURCE = Path(of.__file__).parent
 
 #: The layers, from the ground up; a package or module imports from layers below its own only.
 LAYERS = [
-    {"addresses", "collector"},
+    {"addresses", "arrow", "collector"},
     {"messages"},
     {"errors"},
     {"locking", "frames", "tables", "progress", "listening"},
-    {"durable", "problems"},
+    {"document_forms", "durable", "problems"},
+    {"engine"},
     {"sources"},
     {"parsing", "pulls"},
     {"store"},
@@ -40,7 +41,7 @@ LAYERS = [
 
 #: Libraries that one package alone imports, so that a successor is one package away.
 ONLY = {
-    "duckdb": {"parsing"},
+    "duckdb": {"engine"},
     "click": {"cli"},
     "httpx": {"client", "sandbox"},
     "jinja2": {"page"},

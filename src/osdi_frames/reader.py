@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 import pandas as pd
 import pyarrow as pa
 
+from osdi_frames.engine import engine
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import frame
-from osdi_frames.parsing.database import engine
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.parse import FIRST, Observer, parse
 from osdi_frames.parsing.plan import ELEMENT, Plan

@@ -21,15 +21,15 @@ from dask.dataframe.dask_expr._expr import Projection, determine_column_projecti
 from dask.dataframe.dask_expr.io.io import IO
 from distributed import warn
 
+from osdi_frames.engine import Engine, engine
 from osdi_frames.frames import frame
-from osdi_frames.parsing.database import Engine, engine
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.actions import with_actions
 from osdi_frames.resolving.resolution import Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Decisions, Linked, Resolver
 from osdi_frames.resolving.spilled import SpilledTables
-from osdi_frames.resolving.versions import Versions, only
+from osdi_frames.resolving.versions import Versions, rows_of
 from osdi_frames.tables import main_table
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import ElementType, Table
@@ -159,7 +159,7 @@ def _donors(part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Tab
     for element, wanted in decided.decisions.lent().items():
         versions = part.collected.versions[element]
         for table, rows in [(main_table(element), versions.main), *versions.children.items()]:
-            if found := [only(some, wanted) for some in rows]:
+            if found := [rows_of(some, wanted) for some in rows]:
                 donors[table] = pa.concat_tables(found)
     return donors
 

@@ -1,67 +1,39 @@
 """The columns of tables, from parsed elements.
 
 That is what stands at their paths, which of it fits, and as what type.
-Columns are cast from normal forms only: the forms of values that the query and the cast agree on. An element with any
-other value is for `mend`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Final, Literal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing.documents import foreign_identifier
-from osdi_frames.parsing.plan import CARRIED, ELEMENT, Blocks, Select, Shape, entry_shape
-from osdi_frames.tables.attendances import CAME
-from osdi_frames.tables.document_forms import TIMESTAMPS, Form
-from osdi_frames.tables.people import VALUES
-from osdi_frames.tables.schema import (
-    EACH,
-    FIRST,
-    PAIRS,
-    Column,
-    ElementType,
-    Path,
-    Step,
-    Table,
-    Type,
-    arrow_type,
-    spelled,
+from osdi_frames.arrow import (
+    Mask,
+    cast,
+    child,
+    combined,
+    contains_any,
+    held,
+    holding,
+    last_part,
+    same_texts,
+    take,
+    true,
+    valid,
 )
+from osdi_frames.parsing.parsed import ENVELOPE, Parsed, Steps
+from osdi_frames.parsing.plan import CARRIED, ELEMENT, Blocks, Select
+from osdi_frames.tables.attendances import CAME
+from osdi_frames.tables.schema import EACH, PAIRS, Column, Path, Table, arrow_type, spelled
 
-Mask = npt.NDArray[np.bool_]
-
-#: The step to the timestamps of an envelope.
-ENVELOPE = -4
 #: An object of which every value is null or a blank text.
 _BLANK_FIELDS: Final = r'^\{\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*(?:null|"(?:\s|\\[nrt])*")\s*(?:,\s*)?)*\}$'
-POSITIONS = 28  # bits of the number of an element; before these is the number of its document
-
-Steps = tuple[Step, ...]
-_Leaf = tuple[Steps, Type | Literal["pairs"]]
-_TIMESTAMPS: Final[list[_Leaf]] = [((ENVELOPE, name), "utc") for name in TIMESTAMPS]
-Read = tuple[pa.Array, Mask]
-"""Values, and which fit their type."""
-
-#: The normal form of types as a pattern of a text, or of its end; what is more is left to the cast.
-_NORMAL: Mapping[Type, str] = {
-    "int64": r"^-?\d{1,19}$",
-    "float64": r"^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$",
-    "decimal": r"^-?\d{1,13}(?:\.\d{1,2})?$",
-    # An offset can lead out of the years 1 to 9999.
-    "utc": r"Z$|^[12].*[+-](?:0\d|1[0-4]):[0-5]\d$",
-    "local": r"\d$|\dZ$",
-}
-
-_FIRST = pa.scalar(datetime(1, 1, 1, tzinfo=UTC), arrow_type("utc"))
-_LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), arrow_type("utc"))
 
 
 def rows(parsed: Parsed, select: Select, fit: Mask) -> pa.Table:
@@ -138,7 +110,7 @@ class _Values:
     def of(self, column: Column) -> pa.Array:
         """Return the values of a column."""
         if column.origin == "source":
-            return one(self.parsed.documents[column.name].take(pa.array(self.parsed.owners)))
+            return combined(self.parsed.documents[column.name].take(pa.array(self.parsed.owners)))
         if column.origin == "derived":
             return _DERIVED[column.name](self, column)
         if column.origin in self.known:
@@ -199,7 +171,7 @@ class _Values:
         if misfits.null_count < len(misfits):
             key = str(replace(path, steps=(*(step for step in inside if isinstance(step, str)), *path.steps)))
             owners = parsed.owners[parsed.found_at(self.head)[1]]
-            named = pc.match_substring(one(misfits), f"{self.table.element.name}: {key}\n")
+            named = pc.match_substring(combined(misfits), f"{self.table.element.name}: {key}\n")
             found = found | true(named)[owners]
         return found
 
@@ -228,7 +200,7 @@ def last_segment(addresses: pa.Array) -> pa.Array:
     is_simple &= np.logical_or(
         *(true(pc.starts_with(addresses, scheme)) for scheme in ("https://", "http://"))
     )
-    if has(addresses, "?", "#"):
+    if contains_any(addresses, "?", "#"):
         is_simple &= ~true(pc.match_substring_regex(addresses, "[?#]"))
     others = np.flatnonzero(valid(addresses) & ~is_simple)
     if not len(others):
@@ -247,20 +219,6 @@ def _host(addresses: pa.Array) -> pa.Array:
     """
     written = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#]*@)?(?P<host>\[[^\]/?#@]*\]|[^/?#:@]+)"
     return pc.struct_field(pc.extract_regex(pc.ascii_lower(addresses), written), [0])
-
-
-def same_texts(texts: pa.Array | pa.ChunkedArray, known: Iterable[str]) -> pa.Array:
-    """Return the different texts that are known ones in another case, or with their words joined otherwise.
-
-    >>> same_texts(pa.array(["Checked-in", "accepted", None, "checked_in"]), ["checked in"]).to_pylist()
-    ['Checked-in', 'checked_in']
-    """
-    different = pc.unique(texts).drop_null()
-    return different.filter(pc.is_in(_joined(different), _joined(pa.array(known, pa.string()))))
-
-
-def _joined(texts: pa.Array) -> pa.Array:
-    return pc.replace_substring_regex(pc.utf8_lower(texts), r"[\s_-]+", "")
 
 
 def _bare(names: pa.Array) -> pa.Array:
@@ -352,7 +310,7 @@ def _of_tickets(values: _Values, column: Column) -> pa.Array:
     counted = ("code", "count_distinct", pc.CountOptions(mode="all"))
     found = pa.table(tickets).group_by("owner").aggregate([counted, (wanted, way)])
     found = found.filter(pc.equal(found["code_count_distinct"], 1))
-    return values.at_owners(found["owner"], cast(one(found[f"{wanted}_{way}"]), arrow_type(column.type)))
+    return values.at_owners(found["owner"], cast(combined(found[f"{wanted}_{way}"]), arrow_type(column.type)))
 
 
 _DERIVED: Mapping[str, Callable[[_Values, Column], pa.Array]] = {
@@ -362,364 +320,3 @@ _DERIVED: Mapping[str, Callable[[_Values, Column], pa.Array]] = {
     "currency": _of_tickets,
     "targeting_label": _targeting_label,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
-    """The elements of documents of one form.
-
-    Those of a delivery have their siblings.
-    Steps lead from an entry of the list of a document; after EACH and PAIRS, values are those of all entries.
-    """
-
-    form: Form
-    documents: pa.Table
-    owners: np.ndarray
-    """The row of the document of each element."""
-    elements: np.ndarray
-    """The number of each element."""
-    positions: np.ndarray
-    """The position of each element in its document."""
-    prefixes: tuple[str, ...]
-    pairs: Callable[[pa.Array], pa.Array]
-    """Gives the pairs of objects as lists, from their texts."""
-    found: dict[Steps, tuple[pa.Array, np.ndarray]]
-    """What was looked up, by its steps: without any the elements, at ENVELOPE the timestamps around them."""
-    values: dict[tuple[Steps, str], Read] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        form: Form,
-        documents: pa.Table,
-        found: pa.Table,
-        prefixes: tuple[str, ...],
-        pairs: Callable[[pa.Array], pa.Array],
-    ) -> Parsed:
-        """Return the elements of parsed documents.
-
-        `found` is the result of the query.
-        """
-        elements, owners = entries(one(found["list"]))
-        at = pa.array(owners)
-        timestamps = [
-            one(found[name]).take(at) if name in found.column_names else pa.nulls(len(at), pa.string())
-            for name in TIMESTAMPS
-        ]
-        around = pa.StructArray.from_arrays(timestamps, TIMESTAMPS)
-        every = np.arange(len(owners))
-        inside = every - np.searchsorted(owners, owners)
-        return cls(
-            form=form,
-            documents=documents,
-            owners=owners,
-            elements=documents[ELEMENT].to_numpy()[owners] + inside,
-            positions=documents["position"].to_numpy()[owners] + inside,
-            prefixes=prefixes,
-            pairs=pairs,
-            found={(): (elements, every), (ENVELOPE,): (around, every)},
-        )
-
-    def head(self, element: ElementType) -> Steps:
-        """Return where the elements of a type stand."""
-        return (str(element.type_key),) if self.form.kind == "delivery" else ()
-
-    def at(self, steps: Steps) -> pa.Array:
-        """Return what stands at some steps; null where nothing does."""
-        return self.found_at(steps)[0]
-
-    def found_at(self, steps: Steps) -> tuple[pa.Array, np.ndarray]:
-        """Return the values at steps, with their elements.
-
-        These are positions among the elements.
-        """
-        if steps not in self.found:
-            before, step = steps[:-1], steps[-1]
-            values, owners = self.found_at(before)
-            if isinstance(step, str):
-                values = child(values, step)
-            elif step in (EACH, PAIRS):
-                values, lists = entries(values if step == EACH else self.read(before, "pairs")[0])
-                owners = owners[lists]
-            else:
-                values = take(entries(values)[0], chosen(values, step, before[-1]))
-            self.found[steps] = values, owners
-        return self.found[steps]
-
-    def read(self, steps: Steps, kind: Type | Literal["pairs", "own"]) -> Read:
-        """Return the values at steps as a type.
-
-        The mask is true where one fits or none is.
-        """
-        if (steps, kind) not in self.values:
-            found = self.at(steps)
-            if kind == "own":
-                values = own(found, self.prefixes)
-                read = values, valid(values)
-            elif kind == "pairs":
-                lists = self.pairs(found)
-                fits = valid(lists) | ~valid(found)
-                pairs, owners = entries(lists)
-                fits[owners[true(child(pairs, "misplaced"))]] = False
-                read = lists, fits
-            else:
-                read = normal(kind, found)
-            self.values[steps, kind] = read
-        return self.values[steps, kind]
-
-
-def misfits(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> Mask:
-    """Return which elements do not, or may not, fit.
-
-    These are mended.
-    """
-    suspect = ~valid(parsed.at(()))
-    for steps, kind in [*_TIMESTAMPS, *_leaves(entry_shape(parsed.form, shapes))]:
-        _, fits = parsed.read(steps, kind)
-        if not fits.all():
-            suspect[parsed.found_at(steps)[1][~fits]] = True
-    for element in parsed.form.types:
-        declared = shapes[element].inside[str(element.type_key)].inside
-        if "identifiers" in declared and "self" in declared.get("_links", Shape()).inside:
-            suspect[list(_foreign(parsed, parsed.head(element)))] = True
-    return suspect
-
-
-def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
-    """Yield the paths of values, with their types."""
-    yield from ((steps, kind) for kind in shape.types)
-    if PAIRS in shape.inside:
-        yield steps, "pairs"
-    elif "json" not in shape.types:
-        for step, below in shape.inside.items():
-            yield from _leaves(below, (*steps, step))
-
-
-def _foreign(parsed: Parsed, head: Steps) -> Iterator[int]:
-    """Yield the elements with ids under unknown prefixes."""
-    identifiers, _ = parsed.read((*head, "identifiers"), "list<string>")
-    _, has_own = parsed.read((*head, "identifiers"), "own")
-    found, owners = entries(identifiers)
-    numbers = np.unique(owners[true(pc.match_substring(found, ":")) & ~has_own[owners]])
-    columns = (identifiers, parsed.at((*head, "_links", "self", "href")))
-    chosen = (column.take(pa.array(numbers)).to_pylist() for column in columns)
-    for number, some, address in zip(numbers.tolist(), *chosen, strict=True):
-        if foreign_identifier({"identifiers": some, "_links": {"self": {"href": address}}}, parsed.prefixes):
-            yield number
-
-
-def normal(kind: Type, texts: pa.Array) -> tuple[pa.Array, Mask]:
-    """Return texts as a type, and which fit.
-
-    The values are in the normal form of the type; null fits, too.
-    A text may have been an object or a list. Of other texts there is no value; nor is there one of numbers that
-    64 bits do not hold, and of days that are not in the calendar.
-    """
-    match kind:
-        case "string":
-            return texts, ~starts(texts, "{", "[")
-        case "json":
-            return texts, ~valid(texts) | starts(texts, "{")
-        case "list<string>":
-            found, owners = entries(texts)
-            fits = np.ones(len(texts), bool)
-            fits[owners[~valid(found) | starts(found, "{", "[")]] = False
-            return texts, fits
-        case "bool":
-            fits = ~valid(texts) | true(pc.is_in(texts, value_set=pa.array(["true", "false"])))
-            return pc.equal(texts, "true"), fits
-    is_simple = kind == "utc" and pc.all(pc.ends_with(texts, "Z")).as_py()  # quicker than the pattern
-    fits = ~valid(texts) | (True if is_simple else true(pc.match_substring_regex(texts, _NORMAL[kind])))
-    values = _values(kind, texts if fits.all() else pc.if_else(fits, texts, None))
-    return values, fits & (valid(values) | ~valid(texts))
-
-
-def _values(kind: Type, texts: pa.Array) -> pa.Array:
-    if kind == "local" and pc.any(ends := pc.ends_with(texts, "Z")).as_py():
-        texts = pc.if_else(ends, pc.utf8_slice_codeunits(texts, 0, -1), texts)
-    values = cast(texts, arrow_type(kind))
-    if kind in ("int64", "decimal"):
-        return values
-    if kind == "float64":
-        within = pc.is_finite(values)
-    else:
-        first, last = (end.cast(values.type) for end in (_FIRST, _LAST))
-        within = pc.and_(pc.less_equal(first, values), pc.less_equal(values, last))
-    return values if pc.all(within).as_py() else pc.if_else(within, values, None)
-
-
-def child(objects: pa.StructArray, key: str) -> pa.Array:
-    """Return the values at a key of objects.
-
-    They are null where there is no object.
-    """
-    return pc.struct_field(objects, [objects.type.get_field_index(key)])
-
-
-def entries(lists: pa.ListArray) -> tuple[pa.Array, np.ndarray]:
-    """Return the entries of lists, with list numbers."""
-    return lists.flatten(), pc.list_parent_indices(lists).to_numpy()
-
-
-def chosen(lists: pa.ListArray, step: int, key: Step) -> np.ndarray:
-    """Return the index of the entry of each list that is read, or -1.
-
-    That is the first (FIRST); or the object whose ``primary`` is true, else the first object (PRIMARY): of the objects
-    that hold a value, where the list stands at a key that says what that is.
-    """
-    found, owners = entries(lists)
-    if step == FIRST:
-        return first(lists, np.ones(len(found), bool))
-    are_objects = valid(found)
-    if (np.diff(owners) > 0).all():  # no list has two
-        return first(lists, are_objects)
-    is_primary = true(pc.equal(child(found, "primary"), "true"))
-    conditions = [are_objects, is_primary]
-    if key in VALUES:
-        is_held = np.logical_or.reduce([held(value_at(found, path)) for path in VALUES[key]])
-        conditions += [is_held, is_held & is_primary]
-    return first(lists, *conditions)
-
-
-def value_at(objects: pa.StructArray, steps: Steps) -> pa.Array:
-    """Return the values at keys of objects, of a list its first."""
-    values = objects
-    for step in steps:
-        if isinstance(step, str):
-            values = child(values, step)
-        else:
-            values = take(entries(values)[0], first(values, np.ones(len(values.flatten()), bool)))
-    return values
-
-
-def holding(values: pa.Array) -> Mask:
-    """Return which values hold something: texts that are not blank, lists of them, and whatever else is not missing."""
-    if pa.types.is_list(values.type):
-        found, owners = entries(values)
-        mask = np.zeros(len(values), bool)
-        mask[owners[held(found)]] = True
-        return mask
-    return held(values) if pa.types.is_string(values.type) else valid(values)
-
-
-def first(lists: pa.ListArray, *conditions: Mask) -> np.ndarray:
-    """Return the index of each list's first matching entry.
-
-    Of the conditions, the last that any entry of the list meets decides.
-    """
-    owners = entries(lists)[1]
-    numbers = np.full(len(lists), -1)
-    for condition in conditions:
-        at = np.flatnonzero(condition)
-        at = at[np.diff(owners[at], prepend=-1) > 0]
-        numbers[owners[at]] = at
-    return numbers
-
-
-def take(values: pa.Array, numbers: np.ndarray) -> pa.Array:
-    """Return the values at positions; null at -1."""
-    return values.take(pa.array(numbers, mask=numbers < 0))
-
-
-def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.Array:
-    """Return the text after a separator.
-
-    That is the first or the last one; the whole text where there is none.
-    """
-    parts = pc.split_pattern(texts, separator, max_splits=1, reverse=reverse)
-    return take(parts.values, np.where(valid(parts), parts.offsets.to_numpy()[1:] - 1, -1))
-
-
-def own(lists: pa.ListArray, prefixes: Sequence[str]) -> pa.Array:
-    """Return each list's first own identifier.
-
-    That is one of the service itself, without its prefix.
-    """
-    identifiers, _ = entries(lists)
-    is_own = np.logical_or.reduce([true(pc.starts_with(identifiers, f"{prefix}:")) for prefix in prefixes])
-    found = last_part(take(identifiers, first(lists, is_own)), ":")
-    return pc.if_else(pc.equal(found, ""), None, found)
-
-
-def valid(values: pa.Array) -> Mask:
-    """Return where there is a value."""
-    return np.asarray(values.is_valid())
-
-
-def true(conditions: pa.Array) -> Mask:
-    """Return where a condition is true, not null."""
-    return np.asarray(pc.fill_null(conditions, False))
-
-
-def starts(texts: pa.StringArray, *characters: str) -> Mask:
-    """Return which texts start with one of these ASCII characters."""
-    _, ends, data = texts.buffers()
-    if not data:
-        return np.zeros(len(texts), bool)
-    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    first = np.frombuffer(data, np.uint8).take(ends[:-1], mode="clip")
-    found: Mask = np.logical_or.reduce([first == ord(character) for character in characters])
-    # Of a text that is empty or null, another one's character was looked at.
-    if found.any():
-        found &= (np.diff(ends) > 0) & valid(texts)
-    return found
-
-
-def held(texts: pa.StringArray) -> Mask:
-    """Return which texts are not blank."""
-    _, ends, data = texts.buffers()
-    if not data:
-        return np.zeros(len(texts), bool)
-    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    found: Mask = (np.diff(ends) > 0) & valid(texts)
-    first = np.frombuffer(data, np.uint8).take(ends[:-1], mode="clip")
-    doubtful = np.flatnonzero(found & ((first <= ord(" ")) | (first > ord("~"))))
-    if len(doubtful):  # a text of blanks begins with one, which need not be of ASCII
-        bare = pc.utf8_trim_whitespace(texts.take(pa.array(doubtful)))
-        found[doubtful] = pc.binary_length(bare).to_numpy() > 0
-    return found
-
-
-def folded(texts: pa.StringArray) -> pa.StringArray:
-    """Return texts as they are compared: without blanks around them and case; a blank one is null."""
-    bare = pc.utf8_trim_whitespace(texts)
-    small = pc.ascii_lower(bare)
-    others = np.flatnonzero(~true(pc.string_is_ascii(bare)) & valid(bare))
-    if len(others):
-        chosen = [text.casefold() for text in bare.take(pa.array(others)).to_pylist()]
-        mask = np.isin(np.arange(len(bare)), others)
-        small = pc.replace_with_mask(small, mask, pa.array(chosen, pa.string()))
-    return pc.if_else(pc.equal(small, ""), None, small)
-
-
-def has(texts: pa.StringArray, *characters: str) -> bool:
-    """Return whether any text may have these characters.
-
-    They are ASCII, and looked for in the memory of all texts.
-    """
-    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
-    return any((data == ord(character)).any() for character in characters)
-
-
-def one(values: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
-    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
-
-
-def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values as a type, null where one cannot be."""
-    try:
-        return values.cast(kind)
-    except pa.ArrowInvalid:
-        if len(values) == 1:
-            return pa.nulls(1, kind)
-        half = len(values) // 2
-        return pa.concat_arrays([cast(values[:half], kind), cast(values[half:], kind)])
-
-
-def only(documents: pa.Table, numbers: Collection[int] | np.ndarray, *, invert: bool = False) -> pa.Table:
-    """Return the documents with some numbers, or those without them."""
-    if len(numbers) == (0 if invert else documents.num_rows):
-        return documents
-    found = pc.is_in(documents["number"], value_set=pa.array(list(numbers), pa.int64()))
-    return documents.filter(pc.invert(found) if invert else found)

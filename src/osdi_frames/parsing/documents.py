@@ -12,12 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
-from osdi_frames.messages import HIDDEN, field_name, value_form
-from osdi_frames.problems import Finding, ProblemKind
-from osdi_frames.sources.wrapped import unwrapped
-from osdi_frames.sources.wrapper_times import time_of
-from osdi_frames.tables import element_types, types_by_key
-from osdi_frames.tables.document_forms import (
+from osdi_frames.document_forms import (
     BODY,
     COUNTS,
     PAGE_KEYS,
@@ -33,6 +28,11 @@ from osdi_frames.tables.document_forms import (
     is_wrapper,
     other_collection,
 )
+from osdi_frames.messages import HIDDEN, field_name, value_form
+from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.sources.wrapped import unwrapped
+from osdi_frames.sources.wrapper_times import time_of
+from osdi_frames.tables import element_types, types_by_key
 from osdi_frames.tables.schema import PREFIXES, ElementType
 
 #: The key of a delivery's element that its retries share (interface 2.7).

@@ -10,7 +10,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain, count
 from typing import Any
 
@@ -18,18 +18,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing import database
-from osdi_frames.parsing.columns import POSITIONS, Mask, Parsed, cast, misfits, only, rows, valid
-from osdi_frames.parsing.database import Engine, engine, refused, with_colons
+from osdi_frames.arrow import Mask, cast, valid
+from osdi_frames.document_forms import Form, form_by_types, is_wrapper, probes, value_at
+from osdi_frames.engine import Engine, engine, refused
+from osdi_frames.parsing import queries
+from osdi_frames.parsing.columns import rows
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.listings import ListedPage, listed_page, page_paths
 from osdi_frames.parsing.mend import has_shape, mend
-from osdi_frames.parsing.plan import ELEMENT, Plan, Select, document_shape
+from osdi_frames.parsing.parsed import Parsed, misfits
+from osdi_frames.parsing.plan import ELEMENT, POSITIONS, Plan, Select, document_shape
+from osdi_frames.parsing.queries import select_documents, with_colons
 from osdi_frames.parsing.undeclared import count_keys
 from osdi_frames.problems import Finding, Place, ProblemKind
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.tables import element_types
-from osdi_frames.tables.document_forms import Form, form_by_types, is_wrapper, probes, value_at
 
 _EVERY = (1 << POSITIONS) - 1  # the position of all elements of a document
 _GROUP = 16 << 20  # bytes of documents that are read together
@@ -162,7 +165,7 @@ class _Group:
         self._read_parsable(self._decoded(), clean=True)
         self.result.documents = len(self.group) - len(self.unparsable)
         self.listed = {number: page for number, page in self.listed.items() if number not in self.unparsable}
-        return self._ended(), only(self.group, self.unparsable)
+        return self._ended(), select_documents(self.group, self.unparsable)
 
     def _ended(self) -> GroupResult:
         """Return the result, with the rows in the order of reading."""
@@ -190,9 +193,9 @@ class _Group:
         documents = with_colons(self.group["document"], self.plan.prefixes)
         self.group = self.group.set_column(at, "document", documents)
         texts = pa.chunked_array([cast(chunk, pa.string()) for chunk in documents.chunks], pa.string())
-        lax = pc.fill_null(_matches_any(texts, database.LAX), True)
+        lax = pc.fill_null(_matches_any(texts, queries.LAX), True)
         self.unparsable.update(self.group["number"].filter(lax).to_pylist())
-        return only(self.group.set_column(at, "document", texts), self.unparsable, invert=True)
+        return select_documents(self.group.set_column(at, "document", texts), self.unparsable, invert=True)
 
     def _read_parsable(self, documents: pa.Table, *, clean: bool = False) -> None:
         """Read documents by queries; note which elements are mended.
@@ -212,9 +215,11 @@ class _Group:
             self.unparsable.update(element >> POSITIONS for element in self.mended)
             self.unparsable.update(_with_unusual_numbers(documents)["number"].to_pylist())
         if self.plan.inspects:
-            read = [(parsed.form, only(some, self.unparsable, invert=True)) for parsed, some in forms]
+            read = [
+                (parsed.form, select_documents(some, self.unparsable, invert=True)) for parsed, some in forms
+            ]
             self._list_keys(read, self.group)
-            self._list_numbers(only(documents, self.unparsable, invert=True))
+            self._list_numbers(select_documents(documents, self.unparsable, invert=True))
         others = {element >> POSITIONS for element in self.mended if element & _EVERY == _EVERY}
         for parsed, _ in forms:
             inside = np.isin(parsed.elements >> POSITIONS, [*self.unparsable, *others])
@@ -229,8 +234,8 @@ class _Group:
             return [(self._parsed(form, some), some) for form, some in self._forms(documents)]
         except refused():
             # Malformed JSON is rare, and fails the query: it is looked for only then.
-            self.unparsable.update(number for (number,) in self._asked(database.INVALID, documents))
-        documents = only(documents, self.unparsable, invert=True)
+            self.unparsable.update(number for (number,) in self._asked(queries.INVALID, documents))
+        documents = select_documents(documents, self.unparsable, invert=True)
         return [(self._carefully_parsed(form, some), some) for form, some in self._forms(documents)]
 
     def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
@@ -246,7 +251,7 @@ class _Group:
             parsed = self._parsed(form, documents.filter(pa.array(fits, pa.bool_())))
         except refused():
             parsed = self._parsed(form, documents.slice(0, 0))
-        others = only(documents, parsed.documents["number"].to_numpy(), invert=True)
+        others = select_documents(documents, parsed.documents["number"].to_numpy(), invert=True)
         self.mended.update(number << POSITIONS | _EVERY for number in others["number"].to_pylist())
         if form.kind == "delivery" and len(others):
             self.unparsable.update(self._not_wrapped(form, others))
@@ -256,13 +261,13 @@ class _Group:
         """Sort documents by form; find unparsable ones."""
         numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
         self.listed = {}
-        for pattern, enveloped in database.DELIVERIES:
+        for pattern, enveloped in queries.DELIVERIES:
             begun = pc.match_substring_regex(documents["document"], pattern)
             if numbers := documents["number"].filter(begun).to_pylist():
                 numbers_of[Form("delivery", enveloped)] = numbers
-        if len(rest := only(documents, [*chain.from_iterable(numbers_of.values())], invert=True)):
+        if len(rest := select_documents(documents, [*chain.from_iterable(numbers_of.values())], invert=True)):
             paths = probes(self.plan.prefixes)
-            for kinds, numbers in self._asked(database.types_query(paths), rest):
+            for kinds, numbers in self._asked(queries.types_query(paths), rest):
                 present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
                 form = form_by_types(present, self.plan.prefixes)
                 if form.kind in ("undecided", "nested"):
@@ -271,7 +276,7 @@ class _Group:
                     numbers_of[form].extend(numbers)
         parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
         for form, numbers in numbers_of.items():
-            chosen, held = only(documents, numbers), self.plan.queries_for(form)
+            chosen, held = select_documents(documents, numbers), self.plan.queries_for(form)
             if form.kind == "page" and self.plan.lists_pages and len(form.types) == 1 and held:
                 self._list_pages(form, chosen)
             if form.kind == "page":
@@ -293,7 +298,7 @@ class _Group:
 
     def _not_wrapped(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
         """Yield the deliveries with an entry that is no wrapper."""
-        for keys, numbers, _ in self._asked(database.entry_keys_query(form), deliveries):
+        for keys, numbers, _ in self._asked(queries.entry_keys_query(form), deliveries):
             yield from () if is_wrapper(keys) else numbers
 
     def _spelled_otherwise(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
@@ -301,15 +306,15 @@ class _Group:
         types = self.plan.selects
         keys = {key for element in types for key in element.type_keys(self.plan.prefixes)[1:]}
         keys -= {str(element.type_key) for element in types}
-        if database.possible_keys(deliveries["document"], keys):
-            for found, numbers, _ in self._asked(database.entry_keys_query(form), deliveries):
+        if queries.possible_keys(deliveries["document"], keys):
+            for found, numbers, _ in self._asked(queries.entry_keys_query(form), deliveries):
                 yield from numbers if keys.intersection(found) else ()
 
     def _list_pages(self, form: Form, pages: pa.Table) -> None:
         """List what pages of one type say of their collections."""
         places = {row["number"]: row for row in pages.drop_columns(["document"]).to_pylist()}
         paths = page_paths(enveloped=form.enveloped)
-        for number, values in self._asked(database.values_query(paths), pages):
+        for number, values in self._asked(queries.values_query(paths), pages):
             row = places[number]
             if page := listed_page(row[ELEMENT], form.types[0].name, values, _place(row)):
                 self.listed[number] = page
@@ -321,12 +326,13 @@ class _Group:
             collections = (
                 name for element in element_types() for name in element.collections(self.plan.prefixes)
             )
-            found = self._asked(database.nesting_query(form, collections), pages.filter(several))
+            found = self._asked(queries.nesting_query(form, collections), pages.filter(several))
             yield from (number for (number,) in found)
 
     def _parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        found = self.engine.parse(form, document_shape(form, self.plan.shapes), documents)
-        return Parsed.of(form, documents, found, self.plan.prefixes, self.engine.pairs)
+        found = queries.parse_documents(self.engine, form, document_shape(form, self.plan.shapes), documents)
+        pairs = partial(queries.pairs_of, self.engine)
+        return Parsed.of(form, documents, found, self.plan.prefixes, pairs)
 
     def _check_types(self, parsed: Parsed, suspect: Mask) -> None:
         """Mark elements whose types hold no objects.
@@ -336,12 +342,12 @@ class _Group:
         types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
         doubtful = ~np.logical_or.reduce(list(types.values()))
         if len(types) > 1:  # one of them may be null where another is an object
-            null = pc.match_substring_regex(parsed.documents["document"], database.NULL)
+            null = pc.match_substring_regex(parsed.documents["document"], queries.NULL)
             doubtful |= np.asarray(null)[parsed.owners]
         if not doubtful.any():
             return
-        doubted = only(parsed.documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
-        for keys, numbers, positions in self._asked(database.entry_keys_query(parsed.form), doubted):
+        doubted = select_documents(parsed.documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
+        for keys, numbers, positions in self._asked(queries.entry_keys_query(parsed.form), doubted):
             at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
             for name in types.keys() & keys:
                 suspect[at] |= ~types[name][at]
@@ -373,7 +379,7 @@ class _Group:
     def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
         """List unread and repeated keys, in reading order."""
         found = count_keys(self.engine, self.plan, forms)
-        first = only(places, {number for number, *_ in found}).to_pylist()
+        first = select_documents(places, {number for number, *_ in found}).to_pylist()
         document = {document["number"]: document for document in first}
         self.result.keys.extend(
             Occurrences(_place(document[at]), finding, count=times, number=document[at][ELEMENT])
@@ -385,7 +391,7 @@ class _Group:
         self.result.documents += len(self.group) - len(self.unparsable)
         parts: defaultdict[tuple[Form, bool], list[dict[str, Any]]] = defaultdict(list)
         suspects = self.unparsable.union(element >> POSITIONS for element in self.mended)
-        for document in only(self.group, suspects).to_pylist():
+        for document in select_documents(self.group, suspects).to_pylist():
             for form, mended in self._mended(document):
                 parts[form, document["number"] in self.unparsable].append(mended)
         for (form, is_unparsable), some in parts.items():
@@ -456,14 +462,14 @@ class _Group:
 def _quarantined(deliveries: pa.Table) -> list[int]:
     """Return the deliveries that a receiver may have put into quarantine: they have a reason, and no elements."""
     ends = pc.binary_slice(deliveries["document"].cast(pa.binary()), -_END)
-    empty = deliveries.filter(pc.match_substring_regex(ends, database.EMPTY_BODY))
+    empty = deliveries.filter(pc.match_substring_regex(ends, queries.EMPTY_BODY))
     numbers: list[int] = empty["number"].filter(pc.match_substring(empty["document"], '"reason"')).to_pylist()
     return numbers
 
 
 def _with_unusual_numbers(documents: pa.Table) -> pa.Table:
     """Return the documents that may have a number that other readers refuse."""
-    return documents.filter(_matches_any(documents["document"], database.UNUSUAL))
+    return documents.filter(_matches_any(documents["document"], queries.UNUSUAL))
 
 
 def _matches_any(texts: pa.ChunkedArray, patterns: Iterable[str]) -> pa.ChunkedArray:
@@ -473,7 +479,7 @@ def _matches_any(texts: pa.ChunkedArray, patterns: Iterable[str]) -> pa.ChunkedA
 def _occurring(form: Form, deliveries: pa.Table) -> Form:
     """Return a form of deliveries without the types that these cannot have: each costs a query something."""
     types = {str(element.type_key): element for element in form.types}
-    occurring = database.possible_keys(deliveries["document"], types)
+    occurring = queries.possible_keys(deliveries["document"], types)
     return replace(form, types=tuple(types[key] for key in occurring))
 
 

@@ -20,12 +20,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.document_forms import BODY, URL, Keys
 from osdi_frames.errors import counted
-from osdi_frames.parsing.columns import POSITIONS
-from osdi_frames.parsing.plan import ELEMENT, Select
+from osdi_frames.parsing.plan import ELEMENT, POSITIONS, Select
 from osdi_frames.problems import Place
 from osdi_frames.tables import element_types, main_table
-from osdi_frames.tables.document_forms import BODY, URL, Keys
 
 #: The name of a type, the address of one of its collections, and a filter, or an empty text.
 Collection: TypeAlias = tuple[str, str, str]

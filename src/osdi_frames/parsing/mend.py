@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from osdi_frames.document_forms import BODY, Form, is_type_key
 from osdi_frames.messages import field_name, value_form
 from osdi_frames.parsing.documents import Element, foreign_identifier
 from osdi_frames.parsing.plan import Plan, Shape
 from osdi_frames.problems import Finding, ProblemKind
-from osdi_frames.tables.document_forms import BODY, Form, is_type_key
 from osdi_frames.tables.people import VALUES
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
+from osdi_frames.document_forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables import TABLES, element_types, main_table
-from osdi_frames.tables.document_forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.tables.people import VALUES
 from osdi_frames.tables.schema import (
     EACH,
@@ -27,6 +27,7 @@ from osdi_frames.tables.schema import (
 
 #: The number of an element, in all rows that are parsed of it; it grows in the order of reading.
 ELEMENT = "_element"
+POSITIONS = 28  # bits of the number of an element; before these is the number of its document
 #: The columns that say where a row was read.
 PLACE = ("source_file", "source_line")
 #: Which blocks a version carries, a bit for each, in rows of which that is asked.

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.arrow import combined, entries, valid
+from osdi_frames.document_forms import BODY, Form, is_type_key, is_wrapper
+from osdi_frames.engine import Engine
 from osdi_frames.messages import field_name
-from osdi_frames.parsing.columns import entries, one, only, valid
-from osdi_frames.parsing.database import Engine, entries_query, json_path, keys_query
 from osdi_frames.parsing.documents import (
     COLLECTIONS,
     ENVELOPE,
@@ -25,9 +26,9 @@ from osdi_frames.parsing.documents import (
     undeclared,
 )
 from osdi_frames.parsing.plan import Plan, Shape, element_steps, entry_shape
+from osdi_frames.parsing.queries import entries_query, json_path, keys_query, select_documents
 from osdi_frames.problems import Finding, ProblemKind
 from osdi_frames.tables import element_types
-from osdi_frames.tables.document_forms import BODY, Form, is_type_key, is_wrapper
 from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
 
 _BETWEEN = b"\xff"  # keys: no text has it
@@ -153,7 +154,9 @@ def count_keys(engine: Engine, plan: Plan, forms: Iterable[tuple[Form, pa.Table]
     around: dict[int, None] = {}
     for form, documents in forms:
         counted += _in_documents(engine, form, plan.shapes, documents)
-        rest = only(documents, around, invert=True)  # a page of several types is there once for each
+        rest = select_documents(
+            documents, around, invert=True
+        )  # a page of several types is there once for each
         counted += _around_elements(engine, form, plan.prefixes, rest)
         around |= dict.fromkeys(rest["number"].to_pylist() if form.kind == "page" else ())
     return sorted(counted, key=itemgetter(0))
@@ -171,7 +174,7 @@ def _around_elements(
     if places and len(documents):
         engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
         paths = (json_path(place.inside) for place in places)
-        keys = one(engine.ask(keys_query(paths))["keys"]).flatten()
+        keys = combined(engine.ask(keys_query(paths))["keys"]).flatten()
         sets, codes = _sets(keys)
         for place, here in zip(places, codes.reshape(-1, len(places)).T, strict=True):
             yield from _in_objects(documents["number"].to_numpy(), place, sets, here, here)
@@ -193,7 +196,7 @@ def _in_documents(
 def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Search]) -> Iterator[Counted]:
     engine.put("elements", elements)
     found = engine.ask(keys_query(column.path for column in columns))
-    numbers, keys = elements["number"].to_numpy(), one(found["keys"]).flatten()
+    numbers, keys = elements["number"].to_numpy(), combined(found["keys"]).flatten()
     present = valid(keys).reshape(-1, len(columns)).copy()
     sets, codes = _sets(keys)
     codes = around = codes.reshape(present.shape)
@@ -227,7 +230,7 @@ def _in_lists(engine: Engine, elements: pa.Table, place: _Declared, path: str) -
         yield from _not_read(place, numbers, found["others"].to_numpy())
     for step in steps:
         if steps[step].container:
-            values, owners = entries(one(found[str(step)]))
+            values, owners = entries(combined(found[str(step)]))
             inside = pa.table({"number": numbers[owners], "element": values})
             yield from _in_elements(engine, inside, [*place.at(step).search("$")])
 

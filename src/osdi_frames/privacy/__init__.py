@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 from pandas.api.types import is_integer_dtype
 
 from osdi_frames.addresses import SIGNS, without_addresses
+from osdi_frames.arrow import combined
 from osdi_frames.errors import InvalidArgument, UnknownColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.frames import frame as to_frame
 from osdi_frames.messages import listed, quoted
-from osdi_frames.parsing.columns import one
 from osdi_frames.tables import TABLES
 from osdi_frames.tables import table as declared
 from osdi_frames.tables.schema import Column, Table
@@ -63,7 +63,7 @@ def hide_in_rows(rows: pa.Table, table: Table) -> pa.Table:
     for number, name in enumerate(rows.column_names):
         column = table.column(name)
         if column.type == "string" and column.privacy.level != "identifying":
-            rows = rows.set_column(number, rows.schema.field(number), hide_addresses(one(rows[name])))
+            rows = rows.set_column(number, rows.schema.field(number), hide_addresses(combined(rows[name])))
     return rows
 
 
@@ -131,7 +131,7 @@ class Pseudonyms:
         schema = self.schema(table)
         names = [name for name in rows.column_names if name in schema.names]
         kept = pa.schema([schema.field(name) for name in names], schema.metadata)
-        arrays = [self._replaced(one(rows[name]), table.column(name)) for name in names]
+        arrays = [self._replaced(combined(rows[name]), table.column(name)) for name in names]
         return pa.Table.from_arrays(arrays, schema=kept)
 
     def _replaced(self, values: pa.Array, column: Column) -> pa.Array:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, NoReturn
 
+from osdi_frames.document_forms import is_wrapper
 from osdi_frames.receiver.envelope import as_array
-from osdi_frames.tables.document_forms import is_wrapper
 
 MAX_DEPTH = 100  # a delivery nests about eight deep; recursive parsers give up somewhere above 1,000
 

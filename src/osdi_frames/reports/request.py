@@ -11,9 +11,9 @@ from typing import Any, Final
 import pandas as pd
 import pyarrow as pa
 
+from osdi_frames.arrow import same_texts
 from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport, nearest
 from osdi_frames.messages import quoted
-from osdi_frames.parsing.columns import same_texts
 from osdi_frames.reports import STANDARD, Report, exclusion, first_acts
 from osdi_frames.reports.analyses import ACTIONS, Analysis
 from osdi_frames.reports.declared import ATTENDANCES

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing.database import Engine, sql_text
+from osdi_frames.engine import Engine, sql_text
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Resolution, Rows

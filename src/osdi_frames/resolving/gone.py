@@ -29,9 +29,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.arrow import with_column
 from osdi_frames.problems import file_name
 from osdi_frames.pulls import Manifest
-from osdi_frames.resolving.versions import FLAGS, SEEN, with_column
+from osdi_frames.resolving.versions import FLAGS, SEEN
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.resource import GONE_SINCE
 from osdi_frames.tables.schema import ElementType, arrow_type

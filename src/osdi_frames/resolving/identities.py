@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing.database import Engine
+from osdi_frames.arrow import among, with_column
+from osdi_frames.engine import Engine
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving.people import PERSONS, Donor
-from osdi_frames.resolving.versions import ADDRESS, BY_ADDRESS, Merger, among, with_column
+from osdi_frames.resolving.versions import ADDRESS, BY_ADDRESS, Merger
 
 _BY_ADDRESS: Final = pa.scalar(BY_ADDRESS, pa.uint64())  # Arrow compares numbers of 64 bits of one type
 _NO_OWNERS: Final = pa.table(

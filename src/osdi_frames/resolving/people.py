@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing.columns import folded, one
-from osdi_frames.parsing.database import Engine
+from osdi_frames.arrow import among, combined, folded, replaced, with_column
+from osdi_frames.engine import Engine
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
 from osdi_frames.resolving.spilled import SpilledTables
 from osdi_frames.resolving.versions import (
@@ -23,13 +23,10 @@ from osdi_frames.resolving.versions import (
     PERSON_ID,
     Merger,
     Rules,
-    among,
     are_parts,
     full,
     fuller_versions,
     fullest,
-    replaced,
-    with_column,
 )
 from osdi_frames.tables import TABLES, main_table
 from osdi_frames.tables.act import DATES
@@ -138,10 +135,10 @@ def with_ids(ids: pa.ChunkedArray, emails: pa.ChunkedArray) -> tuple[pa.ChunkedA
     addressed = np.asarray(ids.is_null())
     if not addressed.any():
         return ids, addressed
-    addresses = folded(one(emails.filter(pa.array(addressed))))
+    addresses = folded(combined(emails.filter(pa.array(addressed))))
     made = pc.dictionary_encode(addresses)
     names = pa.array([id_of_address(address) for address in made.dictionary.to_pylist()], pa.string())
-    found = pc.replace_with_mask(one(ids), addressed, names.take(made.indices))
+    found = pc.replace_with_mask(combined(ids), addressed, names.take(made.indices))
     return pa.chunked_array([found]), addressed & np.asarray(found.is_valid())
 
 

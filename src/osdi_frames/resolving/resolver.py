@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing.columns import same_texts
-from osdi_frames.parsing.database import Engine
+from osdi_frames.arrow import among, replaced, same_texts, with_column
+from osdi_frames.engine import Engine
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import actions, gone, people
@@ -23,16 +23,7 @@ from osdi_frames.resolving.identities import PersonIdentities
 from osdi_frames.resolving.people import Donors
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE, Resolution, Rows
 from osdi_frames.resolving.spilled import SpilledTables
-from osdi_frames.resolving.versions import (
-    ADDRESS,
-    PERSON_ID,
-    Merger,
-    Versions,
-    among,
-    only,
-    replaced,
-    with_column,
-)
+from osdi_frames.resolving.versions import ADDRESS, PERSON_ID, Merger, Versions, rows_of
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
@@ -346,7 +337,7 @@ class Resolver:
                 if resolution.filtering.asked and not table.rows:
                     passing[element] = self._passing(element, settled)[ELEMENT].to_numpy()
                 if table.name in resolution.schemas:
-                    some = only(settled, passing[element]) if passing else settled
+                    some = rows_of(settled, passing[element]) if passing else settled
                     yield table.name, self._shown(table, some)
 
     def settled(self, decisions: Decisions) -> Decisions:
@@ -407,7 +398,7 @@ class Resolver:
         """Yield the resolved rows of a type, whether or not they pass filters."""
         main, merger = main_table(element), decisions.mergers[element]
         for versions in self.collected.versions[element].main:
-            rows = self._merged(element, merger, only(versions, merger.kept))
+            rows = self._merged(element, merger, rows_of(versions, merger.kept))
             if merger.rules.collected:
                 rows = people.merged_fields(rows, merger, self._rows_of(main), self.engine)
             if element in decisions.donors:
@@ -457,7 +448,7 @@ class Resolver:
         self, table: Table, rows: pa.Table, merger: Merger, sources: np.ndarray, things: np.ndarray
     ) -> pa.Table:
         """Return the rows of a child table, with the keys of the things they are of."""
-        rows = only(rows, sources)
+        rows = rows_of(rows, sources)
         owners = things[np.searchsorted(sources, rows[ELEMENT].to_numpy())]
         keys = [column.name for column in table.keys if column.name in rows.column_names]
         at = np.flatnonzero(among(owners, merger.several))

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.parsing.columns import folded, holding, one
-from osdi_frames.parsing.database import Engine
+from osdi_frames.arrow import among, combined, folded, holding, replaced, with_column
+from osdi_frames.engine import Engine
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
 from osdi_frames.resolving.spilled import SpilledTables
 from osdi_frames.tables.schema import Identities, Table, identifying
@@ -115,10 +115,10 @@ class Versions:
         notes += _halves(f"md5_number(CASE {identity} END)", addressed=rules.addressed)
         compared = rows.select(columns)
         if "email" in rules.ordering or rules.has_person:
-            compared = compared.append_column(ADDRESS, folded(one(rows["email"])))
+            compared = compared.append_column(ADDRESS, folded(combined(rows["email"])))
         for block, names in rules.parts.items():
             counted = sum(
-                holding(one(rows[name])).astype(np.uint8) for name in names if name in rows.column_names
+                holding(combined(rows[name])).astype(np.uint8) for name in names if name in rows.column_names
             )
             compared = compared.append_column(full(block), pa.array(counted))
         engine.put("rows", compared)
@@ -154,9 +154,9 @@ class Versions:
             return self
         used, kept = self.merger(engine).used, {}
         for table, rows in self.children.items():
-            kept[table] = rows.only(lambda some: only(some, used))
+            kept[table] = rows.only(lambda some: rows_of(some, used))
         return Versions(
-            self.rules, self.main.only(lambda some: only(some, used)), kept, self.seen, self.count
+            self.rules, self.main.only(lambda some: rows_of(some, used)), kept, self.seen, self.count
         )
 
 
@@ -394,7 +394,7 @@ def are_parts(blocks: pa.Table, others: pa.Table) -> np.ndarray:
     """Return which rows of a block have fewer columns than others, and in these the same values."""
     is_equal, is_less = np.ones(len(blocks), bool), np.zeros(len(blocks), bool)
     for name in blocks.column_names:
-        mine, other = one(blocks[name]), one(others[name])
+        mine, other = combined(blocks[name]), combined(others[name])
         if pa.types.is_string(mine.type):
             mine, other = folded(mine), folded(other)
         has = np.asarray(mine.is_valid())
@@ -407,7 +407,7 @@ def _persons(rules: Rules, seen: pa.Table, found: pa.Table, several: pa.Table) -
     """Return the person of each thing that has one, by the link or else by the address."""
     kept = np.sort(found["kept"].to_numpy()[found["versions"].to_numpy() == 1])
     names = [*PERSON, ADDRESS, *map(full, rules.parts)]
-    single = only(seen, kept).select([ELEMENT, *names]).rename_columns(["kept", *names])
+    single = rows_of(seen, kept).select([ELEMENT, *names]).rename_columns(["kept", *names])
     every = pa.concat_tables([single, several.select(single.column_names).cast(single.schema)])
     by_address = pc.if_else(every[ADDRESS].is_valid(), pa.scalar(BY_ADDRESS, pa.uint64()), None)
     every = with_column(
@@ -434,15 +434,7 @@ def _moved(several: pa.Table, engine: Engine) -> pa.Table:
     return found.cast(_NO_PERSONS.schema)
 
 
-def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return which numbers are among sorted others."""
-    is_among: np.ndarray = np.zeros(len(numbers), bool)
-    if len(kept):
-        is_among = kept.take(np.searchsorted(kept, numbers), mode="clip") == numbers
-    return is_among
-
-
-def only(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
+def rows_of(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
     """Return the rows of some elements, whose numbers are sorted."""
     return rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), numbers)))
 
@@ -450,20 +442,3 @@ def only(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
 def without(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
     """Return the rows of all but some elements, whose numbers are sorted."""
     return rows.filter(pa.array(~among(rows[ELEMENT].to_numpy(), numbers))) if len(numbers) else rows
-
-
-def replaced(rows: pa.Table, at: np.ndarray, values: pa.Table) -> pa.Table:
-    """Return rows with other values at some places."""
-    numbers = np.arange(len(rows))
-    numbers[at] = len(rows) + np.arange(len(at))
-    for name in values.column_names:
-        field = rows.schema.field(name)
-        both = pa.chunked_array([*rows[name].chunks, *values[name].cast(field.type).chunks], field.type)
-        rows = with_column(rows, field, both.combine_chunks().take(pa.array(numbers)))
-    return rows
-
-
-def with_column(rows: pa.Table, field: pa.Field, values: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """Return rows with a column set, or added."""
-    place = rows.schema.get_field_index(field.name)
-    return rows.append_column(field, values) if place < 0 else rows.set_column(place, field, values)

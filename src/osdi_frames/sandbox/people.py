@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from osdi_frames.document_forms import value_at
 from osdi_frames.listening import is_loopback
 from osdi_frames.sandbox.site import Site
-from osdi_frames.tables.document_forms import value_at
 from osdi_frames.tables.fields import VERSIONS
 
 # What an entry of a person's record is unless something else was entered.

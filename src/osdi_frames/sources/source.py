@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
+from osdi_frames.document_forms import form_of
 from osdi_frames.errors import InvalidSource, SourceWarning
 from osdi_frames.messages import listed, quoted_path
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name, warn_caller
@@ -36,7 +37,6 @@ from osdi_frames.sources.members import Unpacking
 from osdi_frames.sources.payload_tables import SUFFIXES, is_table, refuse_without_documents, rows_of
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of, zstd
-from osdi_frames.tables.document_forms import form_of
 
 if TYPE_CHECKING:
     import pandas as pd

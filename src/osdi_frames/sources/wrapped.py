@@ -17,13 +17,13 @@ from functools import cache
 from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl
 
+from osdi_frames.document_forms import COUNTS, form_of, is_wrapper
 from osdi_frames.messages import field_name, value_form
 from osdi_frames.problems import Finding, ProblemKind
 from osdi_frames.sources.layout import split
 from osdi_frames.sources.log_lines import Logged, logged
 from osdi_frames.sources.wrapper_times import WrapperTime, time_in, time_of
 from osdi_frames.tables import element_types, types_by_key
-from osdi_frames.tables.document_forms import COUNTS, form_of, is_wrapper
 from osdi_frames.tables.schema import PREFIXES, ElementType, spelled
 
 #: Levels of objects, lists and texts in which a document is looked for.

@@ -15,10 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from osdi_frames.durable import create_file, flush, sync, write_file
-from osdi_frames.parsing.columns import POSITIONS
 from osdi_frames.parsing.group import GroupResult, Occurrences, complete, read_clean, read_group
 from osdi_frames.parsing.listings import ListedPage
-from osdi_frames.parsing.plan import CARRIED, ELEMENT, Plan, Select
+from osdi_frames.parsing.plan import CARRIED, ELEMENT, POSITIONS, Plan, Select
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
 from osdi_frames.sources.files import Handle
 from osdi_frames.sources.remote import Remote
