@@ -18,7 +18,7 @@ SOURCE = Path(of.__file__).parent
 
 #: The layers, from the ground up; a package or module imports from layers below its own only.
 LAYERS = [
-    {"addresses", "arrow", "collector"},
+    {"addresses", "arrow", "collector", "json_decoding"},
     {"messages"},
     {"errors"},
     {"locking", "frames", "tables", "progress", "listening"},

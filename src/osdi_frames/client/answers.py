@@ -16,6 +16,7 @@ from typing import Any
 
 from osdi_frames.client.address import shown
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
+from osdi_frames.json_decoding import STRICT_DECODER
 from osdi_frames.messages import shorten
 from osdi_frames.pulls import stamp
 
@@ -79,7 +80,7 @@ def answer(reply: Reply, *, url: str, now: datetime) -> Answer:
         raise reply.error(_kind(reply), retry_after=retry_after(reply.retry_after, now=now))
     try:
         text = reply.content.decode("utf-8-sig")
-        body = json.loads(text, parse_constant=int)  # which refuses NaN and Infinity: they are not JSON
+        body = STRICT_DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise reply.error(BadAnswer, " with no JSON") from error
     if not isinstance(body, dict):

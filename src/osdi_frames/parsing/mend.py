@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from osdi_frames.document_forms import BODY, Form, is_type_key
+from osdi_frames.json_decoding import PAIRS_DECODER
 from osdi_frames.messages import field_name, value_form
 from osdi_frames.parsing.documents import Element, foreign_identifier
 from osdi_frames.parsing.plan import Plan, Shape
@@ -230,40 +230,26 @@ def _moment(kind: Type, text: str) -> str:
     return moment.replace(tzinfo=None).isoformat() + ("Z" if kind == "utc" else "")
 
 
-_TWICE: Any = object()
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; note keys that occur twice.
-
-    They stand at _TWICE.
-    """
-    if len(found := dict(pairs)) < len(pairs):
-        found[_TWICE] = {key for key, count in Counter(key for key, _ in pairs).items() if count > 1}
-    return found
-
-
-#: Of numbers the text is enough, however long.
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=str, parse_float=str)
-
-
 def has_shape(document: str, shape: Shape) -> bool:
     """Return whether a document is JSON of a shape.
 
     No object or list is misplaced, no key of the shape is there twice.
     """
     try:
-        return _has(_DECODER.decode(document), shape)
+        return _has(PAIRS_DECODER.decode(document), shape)
     except (ValueError, RecursionError):
         return False
 
 
 def _has(value: Any, shape: Shape) -> bool:
-    inside = shape.inside
     if value is None or not (shape.is_struct or shape.container == "list"):
         return True
     if shape.container == "list":
-        return isinstance(value, list) and all(_has(entry, of) for of in inside.values() for entry in value)
-    if not isinstance(value, dict) or inside.keys() & value.get(_TWICE, ()):
+        return isinstance(value, list) and all(
+            _has(entry, of) for of in shape.inside.values() for entry in value
+        )
+    if not isinstance(value, tuple):
         return False
-    return all(_has(value.get(key), below) for key, below in inside.items())
+    declared = [(key, inner) for key, inner in value if key in shape.inside]
+    is_unique = len(dict(declared)) == len(declared)
+    return is_unique and all(_has(inner, shape.inside[key]) for key, inner in declared)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import itertools
-import json
 import os
 import re
 import unicodedata
@@ -21,6 +20,7 @@ from urllib.parse import unquote
 from osdi_frames.addresses import LAYERS, undo
 from osdi_frames.durable import PARTIAL, write_file
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
+from osdi_frames.json_decoding import PAIRS_DECODER
 from osdi_frames.locking import require_shared_locks, wait_for_lock
 from osdi_frames.messages import quoted_path, with_shortened_paths
 from osdi_frames.pulls import stamp
@@ -37,7 +37,6 @@ _RECEIVED = re.compile(rb'"received":"([A-Za-z0-9+/]*)')  # see `envelope`
 #: Keys of a person's id, and of links to a person, which warehouses join by an underscore.
 _PERSON_IDS = ("person_id", *(f"{prefix}_person_id" for prefix in PREFIXES))
 _PERSON_LINKS = ("osdi:person", "osdi:people", "osdi_person", "osdi_people")
-_PAIRS = json.JSONDecoder(object_pairs_hook=tuple)  # every pair of an object, those with a repeated key too
 
 
 @dataclass(slots=True)
@@ -118,7 +117,7 @@ def _addresses(folders: Iterable[Path]) -> Iterator[str]:
             for line in segment.lines():
                 entry = envelope.read(line.removesuffix(b"\n"))
                 if entry is not None and b"email_addresses" in entry.body:
-                    for element, *_ in elements(entry.body.decode(), _PAIRS):
+                    for element, *_ in elements(entry.body.decode(), PAIRS_DECODER):
                         yield from _addresses_in(element)
 
 
@@ -209,7 +208,7 @@ class _Eraser:
             if not self._person.is_named_in_bytes(entry.exact):
                 return None
         elif self._person.is_named_in(text := entry.body.decode()):
-            for number, (element, start, end) in enumerate(elements(text, _PAIRS), 1):
+            for number, (element, start, end) in enumerate(elements(text, PAIRS_DECODER), 1):
                 if self._person.is_subject_of(element):
                     erased += 1
                     continue

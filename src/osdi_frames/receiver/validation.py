@@ -8,13 +8,13 @@ from __future__ import annotations
 import codecs
 import gc
 import json
-import math
 import re
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any, NoReturn
+from typing import Any
 
 from osdi_frames.document_forms import is_wrapper
+from osdi_frames.json_decoding import STRICT_DECODER
 from osdi_frames.receiver.envelope import as_array
 
 MAX_DEPTH = 100  # a delivery nests about eight deep; recursive parsers give up somewhere above 1,000
@@ -50,11 +50,11 @@ def validate_body(body: bytes) -> str | None:
     gc.disable()  # it would go through a million new lists again and again, and none of them is garbage
     try:
         if not _OPENING.match(text):
-            _STRICT.decode(text)
+            STRICT_DECODER.decode(text)
             return "not an array"
         # One element at a time: a million of them at once take seconds and 100 MB.
         is_single = body not in (received, received.removeprefix(codecs.BOM_UTF8))
-        found = (element for element, _, _ in elements(text, _STRICT))
+        found = (element for element, _, _ in elements(text, STRICT_DECODER))
         objects = all(type(element) is dict and (not is_single or is_wrapper(element)) for element in found)
     except json.JSONDecodeError:
         return "not JSON"
@@ -98,16 +98,3 @@ def _deeper_than(body: bytes, limit: int) -> bool:
     brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
     steps = memoryview(brackets.translate(_STEPS)).cast("b")
     return max(accumulate(steps), default=0) > limit
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise json.JSONDecodeError("not JSON", name, 0)
-
-
-def _finite(text: str) -> float:
-    if math.isinf(value := float(text)):
-        raise ValueError(f"{text} is larger than any float")
-    return value
-
-
-_STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 
 from osdi_frames.errors import RequestRefused
+from osdi_frames.json_decoding import STRICT_DECODER
 
 # json.dumps writes NUL as an escape, as it does a backslash before the letters "u0000"
 _NOT_TEXT = re.compile("[\ud800-\udfff\ufdd0-\ufdef]|" + r"(?<!\\)(?:\\\\)*\\u0000")
@@ -30,8 +31,8 @@ async def read_body(
         if lenient and not body.lstrip().startswith((b"{", b"[", b'"')):
             parsed: Any = parse_fields((body or request.scope["query_string"]).decode())
         else:
-            parsed = json.loads(body or empty)
-        text = json.dumps(parsed, ensure_ascii=False, allow_nan=False)
+            parsed = STRICT_DECODER.decode(body.decode("utf-8-sig") or empty)
+        text = json.dumps(parsed, ensure_ascii=False)
     except (ValueError, RecursionError) as error:
         raise RequestRefused(400, f"the body is not JSON: {error}") from error
     if not isinstance(parsed, dict):

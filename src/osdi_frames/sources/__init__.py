@@ -5,7 +5,7 @@ left to the parser; `layout.split` then finds the documents in those that are no
 
 - `source`: what a source can be, and its candidates; `partitions`: a source cut into parts for other processes
 - `files`: which files are read, behind paths, patterns and addresses, by their names and first bytes
-- `layout`: how documents lie in a file; `decoder`: JSON with repeated keys and unusual numbers
+- `layout`: how documents lie in a file
 - `members`: the files inside zips, tars and compressed files; `streams`: decompression; `limits`: bounds on it
 - `remote`: files behind addresses; `manifest`: what a pull wrote about itself
 """

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from osdi_frames.errors import counted
+from osdi_frames.json_decoding import LenientDecoder
 from osdi_frames.messages import field_name, number_form
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
-from osdi_frames.sources.decoder import Decoder
 from osdi_frames.sources.files import is_lines
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.log_lines import is_log, logged, next_line
@@ -244,7 +244,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
     except UnicodeDecodeError as error:
         yield 0, Finding(ProblemKind.NOT_UTF8, value=f"{error.reason} at byte {error.start}")
         return
-    decoder = Decoder()
+    decoder = LenientDecoder()
     at, line, before, errors = _after_space(text, 0), 0, 0, 0
     while at < len(text):
         line, before = line + text.count("\n", before, at), at
@@ -264,7 +264,7 @@ def split(document: bytes) -> Iterator[tuple[int, Any | Finding]]:
         at = _after_space(text, end)
 
 
-def _decoded(decoder: Decoder, text: str, at: int) -> tuple[Any, int]:
+def _decoded(decoder: LenientDecoder, text: str, at: int) -> tuple[Any, int]:
     """Return the document at a position, or the line of a log that is there, and its end."""
     try:
         value, end = decoder.decode(text, at)
@@ -288,7 +288,7 @@ def _resumed(text: str, at: int) -> int:
     return found.end() if found else len(text)
 
 
-def _warnings(decoder: Decoder) -> Iterator[Finding]:
+def _warnings(decoder: LenientDecoder) -> Iterator[Finding]:
     for key, count in decoder.twice.items():
         yield Finding(ProblemKind.DUPLICATE_KEY, field_name(key), severity="warning", count=count)
     for number, count in decoder.unusual.items():

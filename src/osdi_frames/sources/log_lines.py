@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from osdi_frames.sources.decoder import Decoder
+from osdi_frames.json_decoding import LenientDecoder
 
 #: How an object, a list of objects, or the text of one begins; what else stands in brackets in a log is no JSON.
 _OPENING = re.compile(r'"(?=[\[ \t]*\{[ \t]*\\")|(?:\[\s*)*\{\s*"')
@@ -28,7 +28,7 @@ class Logged:
     values: tuple[Any, ...]
 
 
-def logged(text: str, at: int, decoder: Decoder | None = None) -> tuple[Logged, int] | None:
+def logged(text: str, at: int, decoder: LenientDecoder | None = None) -> tuple[Logged, int] | None:
     """Return what a line of a log holds, and where what follows begins; None for another line.
 
     A line that breaks off in its JSON is none: what is inside of a torn delivery is not a document of its own.
@@ -38,7 +38,7 @@ def logged(text: str, at: int, decoder: Decoder | None = None) -> tuple[Logged, 
     """
     if _JSON_LINE.match(text, at):
         return None
-    decoder = decoder or Decoder()
+    decoder = decoder or LenientDecoder()
     stop = _end_of_line(text, at)
     found = _OPENING.search(text, at, stop)
     prefix, values = text[at : found.start() if found else at], list[Any]()

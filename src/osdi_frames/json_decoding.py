@@ -1,16 +1,33 @@
-"""Decode JSON with repeated keys and unusual numbers, which other decoders refuse or pass over."""
+"""Decode JSON: strictly, as others have to read it; leniently, as much as there is; or as pairs, with repeated keys."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter
-from typing import Any
+from typing import Any, Final, NoReturn
 
 _DIGITS = 4300  # of an integer; Python makes no number of more, which then stay text
 
 
-class Decoder:
+def _refuse(constant: str) -> NoReturn:
+    raise json.JSONDecodeError(f"{constant} is not JSON", constant, 0)
+
+
+def _finite(digits: str) -> float:
+    if math.isinf(number := float(digits)):
+        raise ValueError(f"{digits} is larger than any float")
+    return number
+
+
+#: Decodes JSON of RFC 8259 only: NaN and Infinity are a JSONDecodeError, a number that no float holds is a ValueError.
+STRICT_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+
+#: Decodes objects as tuples of all of their pairs.
+PAIRS_DECODER: Final = json.JSONDecoder(object_pairs_hook=tuple)
+
+
+class LenientDecoder:
     """Decodes documents, and counts what is unusual in the last one.
 
     A key that occurs twice has its first value; NaN, infinity and a number beyond 64 bits are their text.
@@ -33,7 +50,7 @@ class Decoder:
 
         What `json.JSONDecoder.raw_decode` raises is raised.
 
-        >>> Decoder().decode('{"a": [-Infinity, NaN, 1e400]}')
+        >>> LenientDecoder().decode('{"a": [-Infinity, NaN, 1e400]}')
         ({'a': ['-Infinity', 'NaN', '1e400']}, 30)
         """
         self.twice.clear()
