@@ -288,7 +288,7 @@ def test_what_a_filter_does_not_lead_to_is_not_reported_and_a_line_says_so(filte
     unplaced = f"not known: the {name} of 2 attendances; they are left out"
     assert (unplaced in others) == (name != "petition")
     if name != "petition":
-        assert reading["rsvps_by_source"]["rsvps"].sum() == 1
+        assert reading["attendances_by_source"]["rsvps"].sum() == 1
     assert {frame.attrs["caveat"] for frame in reading.values() if "period" not in frame.attrs} == {""}
 
 

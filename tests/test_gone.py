@@ -239,7 +239,7 @@ def test_the_reports_of_the_pull_and_of_both_agree_on_what_the_pull_knows(pulled
     for name in ("signatures_by_source", "signatures_by_region", "signatures_by_petition"):
         expected = counts(getattr(of, name)(known), "signatures")
         assert counts(pulled[name], "signatures") == expected, name
-    for name in ("attendances_by_month", "rsvps_by_source"):
+    for name in ("attendances_by_month", "attendances_by_source"):
         pd.testing.assert_frame_equal(pulled[name], both[name])
 
 

@@ -17,7 +17,13 @@ from osdi_frames import sandbox
 from tests import forks
 
 SCRIPT = Path(__file__).parents[1] / "notebooks" / "nightly.py"
-FILES = ["rsvps_by_campaign.csv", "rsvps_by_region.csv", "rsvps_by_source.csv", "changes.csv", "changes.xlsx"]
+FILES = [
+    "rsvps_by_campaign.csv",
+    "rsvps_by_region.csv",
+    "attendances_by_source.csv",
+    "changes.csv",
+    "changes.xlsx",
+]
 
 
 HAS_DOCKER = bool(shutil.which("docker")) and not subprocess.call(

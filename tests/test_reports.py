@@ -749,13 +749,13 @@ def test_a_mistyped_column_is_answered_with_the_nearest():
 
 def test_a_frame_without_the_columns_that_are_counted_is_answered_with_the_reader():
     with pytest.raises(MissingColumn, match=r"person_id, .* have; osdi_frames.open\(source\).table\('attend"):
-        reports.rsvps_by_source(pd.DataFrame({"source": ["email"], "sources": [1]}))
+        reports.attendances_by_source(pd.DataFrame({"source": ["email"], "sources": [1]}))
 
 
 COUNTED = [
     (reports.rsvps_by_campaign, "events"),
     (reports.rsvps_over_time, "events"),
-    (reports.rsvps_by_source, "attendances"),
+    (reports.attendances_by_source, "attendances"),
     (reports.attendances_over_time, "attendances"),
     (reports.signatures_by_source, "signatures"),
     (reports.signatures_by_petition, "signatures"),
@@ -781,7 +781,7 @@ def test_frames_that_a_caller_put_together_are_counted():
     signed = pd.DataFrame({"source": ["email"], "person_id": ["p"], "created_date": ["2026-05-01"]})
     held = events(event("a", 1, event_id="e"))
     joined = signed.assign(event_id="e", attended=False).merge(held, on="event_id")
-    assert reports.rsvps_by_source(signed.assign(title="x", attended=False))["rsvps"].sum() == 1
+    assert reports.attendances_by_source(signed.assign(title="x", attended=False))["rsvps"].sum() == 1
     assert reports.signatures_by_source(signed)["signatures"].sum() == 1
     assert reports.attendances_by(joined, "event_campaign_id")["rsvps"].sum() == 1
 

@@ -34,16 +34,16 @@ def test_what_was_not_accepted_and_what_is_of_an_event_that_does_not_count_is_no
     of_events = [*rsvps(2, 2, 30), *rsvps(1, 3, 40, status="declined")]
     events = [event(1, total_accepted=6), event(2, status="cancelled"), event(3, **{"platform:hidden": True})]
     made = of.report([*events, *STATUSES, *of_events])
-    assert made["rsvps_by_source"]["rsvps"].tolist() == [6]
-    assert made["rsvps_by_source"].attrs["caveat"] == ""
-    assert made["rsvps_by_source"].attrs["note"] == (
+    assert made["attendances_by_source"]["rsvps"].tolist() == [6]
+    assert made["attendances_by_source"].attrs["caveat"] == ""
+    assert made["attendances_by_source"].attrs["note"] == (
         "not counted: 2 attendances of cancelled events, 3 unaccepted attendances; "
         "include= (--include cancelled,unaccepted) counts them"
     )
     archive = of.open([*events, *STATUSES, *of_events])
-    counted = of.rsvps_by_source(archive.attendances(), actions=archive.actions())
-    pd.testing.assert_frame_equal(counted, made["rsvps_by_source"])
-    included = of.rsvps_by_source(archive.attendances(), include=["cancelled", "unaccepted"])
+    counted = of.attendances_by_source(archive.attendances(), actions=archive.actions())
+    pd.testing.assert_frame_equal(counted, made["attendances_by_source"])
+    included = of.attendances_by_source(archive.attendances(), include=["cancelled", "unaccepted"])
     assert included["rsvps"].tolist() == [11]
 
 
@@ -51,9 +51,9 @@ def test_what_was_not_accepted_and_what_is_of_an_event_that_does_not_count_is_no
 def test_each_reason_leaves_attendances_out_unless_it_is_included(reason):
     frame = of.open(STATUSES).attendances().assign(excluded=None)
     frame["excluded"] = frame["excluded"].astype("str").where(frame.index > 1, reason)
-    assert of.rsvps_by_source(frame)["rsvps"].sum() == len(frame) - 2
-    assert of.rsvps_by_source(frame, include=reason)["rsvps"].sum() == len(frame)
-    assert f"--include {reason}" in of.rsvps_by_source(frame).attrs["note"]
+    assert of.attendances_by_source(frame)["rsvps"].sum() == len(frame) - 2
+    assert of.attendances_by_source(frame, include=reason)["rsvps"].sum() == len(frame)
+    assert f"--include {reason}" in of.attendances_by_source(frame).attrs["note"]
 
 
 # ------------------------------------------------------------------------------------------- who came
@@ -62,11 +62,11 @@ def test_each_reason_leaves_attendances_out_unless_it_is_included(reason):
 def test_those_who_attended_are_counted_where_there_are_any(tmp_path):
     source = [*STATUSES, *rsvps(1, 1, 50, **CAME, **{"platform:referrer_data": {"source": "mail"}})]
     made = of.write_report([event(1, total_accepted=7), *source], tmp_path / "out")
-    by_source = made["rsvps_by_source"]
+    by_source = made["attendances_by_source"]
     assert by_source[["rsvps", "attended"]].to_numpy().tolist() == [[6, 2], [1, 1]]
     assert by_source["attended_share"].tolist() == [2 / 6, 1.0]
     assert made["attendances_by_month"][["attended", "people"]].to_numpy().tolist() == [[3, 7]]
-    written = pd.read_csv(tmp_path / "out" / "rsvps_by_source.csv")
+    written = pd.read_csv(tmp_path / "out" / "attendances_by_source.csv")
     assert written["attended"].tolist() == [2, 1]
     assert made.summary["attended"] == 3
     assert str(made).splitlines()[-1] == "attended: 3 of 7 RSVPs of events with check-ins (42.9%)"
@@ -74,10 +74,10 @@ def test_those_who_attended_are_counted_where_there_are_any(tmp_path):
     assert (
         '<dt>Attended</dt><dd class="figure">3</dd><dd>42.9% of 7 RSVPs of events with check-ins</dd>' in html
     )
-    section = html.split('id="rsvps_by_source"')[1].split("</section>")[0]
+    section = html.split('id="attendances_by_source"')[1].split("</section>")[0]
     total = section.split("data-total")[1]
     assert re.findall("<bdi>(.*?)</bdi>", total)[:5] == ["Total", "7", "3", "7", "42.9%"]
-    axes = of.plots.rsvps_by_source(by_source, ax=Figure().subplots())
+    axes = of.plots.attendances_by_source(by_source, ax=Figure().subplots())
     assert [text.get_text() for text in axes.texts] == ["6 · 2 attended", "1 · 1 attended"]
     assert "those who attended" in axes.get_xlabel()
 
@@ -89,22 +89,25 @@ def test_the_rate_of_those_who_came_is_of_the_events_at_which_anybody_did(tmp_pa
     by_month = made["attendances_by_month"]
     assert by_month[["rsvps", "attended", "attended_of"]].to_numpy().tolist() == [[3, 1, 3], [4, 0, 0]]
     assert by_month["attended_share"].fillna(-1).tolist() == [1 / 3, -1]
-    assert made["rsvps_by_source"]["attended_share"].tolist() == [1 / 3]
+    assert made["attendances_by_source"]["attended_share"].tolist() == [1 / 3]
     assert str(made).splitlines()[-1] == "attended: 1 of 3 RSVPs of events with check-ins (33.3%)"
     frame = of.open([*came, *ahead]).attendances()
     unknown = frame.assign(event_id=None)
-    assert of.rsvps_by_source(unknown)[["attended", "attended_of"]].to_numpy().tolist() == [[1, 1]]
-    without = of.rsvps_by_source(frame.drop(columns="event_id"))
+    assert of.attendances_by_source(unknown)[["attended", "attended_of"]].to_numpy().tolist() == [[1, 1]]
+    without = of.attendances_by_source(frame.drop(columns="event_id"))
     assert without["attended_of"].tolist() == without["rsvps"].tolist() == [7]
     assert without["attended_share"].tolist() == [1 / 7]
 
 
 def test_where_nobody_attended_nothing_says_so():
     made = of.report([event(1, total_accepted=3), *rsvps(3)])
-    assert not {"attended", "attended_share"} & {*made["rsvps_by_source"], *made["attendances_by_month"]}
+    assert not {"attended", "attended_share"} & {
+        *made["attendances_by_source"],
+        *made["attendances_by_month"],
+    }
     assert "attended" not in made.summary
     assert str(made).splitlines() == ["1 event with 3 RSVPs; 0 signatures of 0 people"]
-    empty = of.rsvps_by_source(of.open([]).attendances())
+    empty = of.attendances_by_source(of.open([]).attendances())
     assert list(empty) == ["rsvps", "people", "share", "first", "last"]
 
 
@@ -125,7 +128,7 @@ def test_small_counts_of_those_who_attended_are_in_no_output(tmp_path):
     assert "Attended, Attended of, Attended share" in str(made)
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "Attended</dt>" not in html
-    alone = of.rsvps_by_source(of.open(source).attendances())
+    alone = of.attendances_by_source(of.open(source).attendances())
     assert list(of.reports.suppress(alone)) == ["rsvps", "share"]
 
 
@@ -199,7 +202,13 @@ def test_the_number_of_rsvps_is_the_same_on_terminal_page_json_files_and_frames(
     number = reported.summary["rsvps"]
     assert f"{number:,} RSVPs" in str(reported).splitlines()[0]
     assert not any("service's totals" in note for note in reported.notes)
-    by = ["rsvps_by_campaign", "rsvps_by_region", "rsvps_by_month", "rsvps_by_source", "rsvps_by_referrer"]
+    by = [
+        "rsvps_by_campaign",
+        "rsvps_by_region",
+        "rsvps_by_month",
+        "attendances_by_source",
+        "attendances_by_referrer",
+    ]
     sums = {name: int(reported[name]["rsvps"].sum()) for name in [*by, "attendances_by_month"]}
     assert set(sums.values()) == {number}
     events, attendances = archive.events(), archive.attendances()
@@ -211,7 +220,7 @@ def test_the_number_of_rsvps_is_the_same_on_terminal_page_json_files_and_frames(
     assert json.loads(printed.stdout)["summary"]["rsvps"] == number
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert f'<dt>RSVPs</dt><dd class="figure">{number:,}</dd>' in html
-    assert pd.read_csv(tmp_path / "out" / "rsvps_by_source.csv")["rsvps"].sum() == number
+    assert pd.read_csv(tmp_path / "out" / "attendances_by_source.csv")["rsvps"].sum() == number
 
 
 def test_reports_of_attendances_say_so_in_their_heading():

@@ -59,7 +59,9 @@ def test_reports_and_actions_read_whether_somebody_attended(tmp_path):
     ]
     source[1][0]["osdi:attendance"]["attended"] = True
     made = of.report(source)
-    assert made["rsvps_by_source"][["rsvps", "attended", "attended_of"]].to_numpy().tolist() == [[3, 2, 3]]
+    assert made["attendances_by_source"][["rsvps", "attended", "attended_of"]].to_numpy().tolist() == [
+        [3, 2, 3]
+    ]
     assert made.summary["attended"] == 2
     actions = of.open(source).actions()
     assert actions[actions["excluded"].isna()]["action"].value_counts().to_dict() == {

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
         attendances_by,
         attendances_by_campaign,
         attendances_by_month,
+        attendances_by_referrer,
         attendances_by_region,
+        attendances_by_source,
         attendances_over_time,
-        rsvps_by_referrer,
-        rsvps_by_source,
     )
     from osdi_frames.reports.change import changes, compare
     from osdi_frames.reports.conversion import attribution, funnel
@@ -77,10 +77,10 @@ _HOMES = {
         "attendances_by",
         "attendances_by_campaign",
         "attendances_by_month",
+        "attendances_by_referrer",
         "attendances_by_region",
+        "attendances_by_source",
         "attendances_over_time",
-        "rsvps_by_referrer",
-        "rsvps_by_source",
     ),
     "reports.change": ("changes", "compare"),
     "reports.conversion": ("attribution", "funnel"),

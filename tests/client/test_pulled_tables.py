@@ -110,8 +110,8 @@ def reported_twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[d
 @pytest.mark.parametrize(
     ("name", "table"),
     [
-        ("rsvps_by_source", "attendances"),
-        ("rsvps_by_referrer", "attendances"),
+        ("attendances_by_source", "attendances"),
+        ("attendances_by_referrer", "attendances"),
         ("attendances_by_month", "attendances"),
         ("signatures_by_source", "signatures"),
         ("signatures_by_referrer", "signatures"),
@@ -133,7 +133,7 @@ def test_a_missing_source_is_missing_in_a_pull_as_in_a_delivery(reported_twice):
         assert not pulled.eq("none").any()
 
 
-def test_rsvps_by_source_are_the_same_in_a_pull_and_in_the_webhook_archive(stocked, tmp_path):
+def test_attendances_by_source_are_the_same_in_a_pull_and_in_the_webhook_archive(stocked, tmp_path):
     archive, pull = tmp_path / "archive", tmp_path / "pull"
     with Receiver(archive) as receiver, stocked() as served:
         running = served.running

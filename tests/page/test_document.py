@@ -237,7 +237,7 @@ def test_reports_that_count_acts_say_that_coming_to_an_event_is_one(name, sample
 
 
 def test_tables_with_new_people_say_of_how_many_this_is_not_known(sample):
-    for name, people in (("rsvps_by_source", "attendances"), ("signatures_by_month", "signatures")):
+    for name, people in (("attendances_by_source", "attendances"), ("signatures_by_month", "signatures")):
         [section] = re.findall(f'<section class="report" id="{name}".*?</section>', sample, re.DOTALL)
         below = section.partition("</table>")[2]
         assert re.search(rf"Not known: whether [\d,]+ people with {people} are new", below)

@@ -211,7 +211,7 @@ def test_the_report_of_another_plot_is_refused(name, other):
         for other, declared in REPORTS.items()
         if name != other and declared.table == drawn.table and drawn.by is not None is not declared.by
     ]
-    + [("rsvps_by_month", "attendances_by_month"), ("rsvps_by_campaign", "rsvps_by_source")]
+    + [("rsvps_by_month", "attendances_by_month"), ("rsvps_by_campaign", "attendances_by_source")]
     + [("signatures_over_time", "attendances_over_time")],
 )
 def test_a_report_by_something_else_is_not_drawn_under_the_title(name, other):

@@ -289,7 +289,7 @@ def test_small_totals_are_hidden_in_the_headline(tmp_path):
 def test_the_headline_shows_the_totals_of_other_tables_than_the_hidden_ones():
     attended = [{"osdi:attendance": {"created_date": "2026-05-04T10:00:00Z"}, "idempotency_key": "1"}]
     reading = of.report([attended, event("river", 20, 37.0)], min_count=5)
-    assert reading["rsvps_by_source"].isna().all(axis=None)
+    assert reading["attendances_by_source"].isna().all(axis=None)
     hidden = {"attendances": None, "rsvp_people": None}
     assert reading.summary == {"events": 1, "rsvps": 20, **hidden, "signatures": 0, "people": 0}
 

@@ -204,7 +204,7 @@ def archive(folder: Path) -> of.Archive:
 def by_source_of_a_campaign(archive: of.Archive) -> dict:
     """Return how many RSVPs of a campaign came from each source."""
     rsvps = archive.where(campaign=CAMPAIGN).attendances()
-    return of.rsvps_by_source(rsvps)["rsvps"].to_dict()
+    return of.attendances_by_source(rsvps)["rsvps"].to_dict()
 
 
 def by_source_with_pandas(raw: Raw) -> dict:

@@ -160,7 +160,9 @@ def test_a_webhook_of_one_event_is_sent_its_attendances_and_nothing_else(running
     ] == [here]
 
 
-def test_rsvps_by_source_are_the_same_in_the_collections_and_in_the_deliveries(alone, callers, receiver):
+def test_attendances_by_source_are_the_same_in_the_collections_and_in_the_deliveries(
+    alone, callers, receiver
+):
     """The same RSVPs, repeats included, pulled over the API and received by webhook."""
     caller = callers("group:sandbox", at=alone)
     events = [event_id(caller.create()) for _ in range(2)]

@@ -65,17 +65,21 @@ def reports(truth: Truth, acts: list[Row]) -> dict[str, list[Line]]:
     ):
         figures = partial(_of_acts, count, rows)
         for column in "source", "referrer":
-            made[f"{count}_by_{column}"] = _ranked(rows, _code(column, rows), figures)
+            made[f"{subject}_by_{column}"] = _ranked(rows, _code(column, rows), figures)
         made[f"{subject}_by_region"] = _ranked(rows, _place, figures)
         made[f"{subject}_by_month"] = _cumulative(_by_month(rows, "created_date", figures), count)
-    made["attendances_by_region"] = _ranked(attendances, _place, partial(_of_acts, "rsvps", attendances))
     figures = partial(_of_acts, "signatures", signatures)
     made["signatures_by_petition"] = _titled(_ranked(signatures, _id("petition_id"), figures), petitions)
     made["signatures_by_website"] = _ranked(signatures, lambda row: WEBSITES[row["website"]], figures)
     unmade = (
         ()
         if truth.tables["attendances"]
-        else ("rsvps_by_source", "rsvps_by_referrer", "attendances_by_region", "attendances_by_month")
+        else (
+            "attendances_by_source",
+            "attendances_by_referrer",
+            "attendances_by_region",
+            "attendances_by_month",
+        )
     )
     unmade += ("rsvps_by_pull",) if len(made["rsvps_by_pull"]) < 2 or truth.tables["attendances"] else ()
     return {name: lines for name, lines in made.items() if name not in unmade}

@@ -46,7 +46,8 @@ def test_only_who_comes_to_an_event_that_counts_is_counted(
     reason = None if counts else "unaccepted"
     assert attendance["excluded"] == (reason or event.get("status") or ("hidden" if event else None))
     lines = [
-        (line["rsvps"], line.get("attended")) for _, line in reports(truth, actions(truth))["rsvps_by_source"]
+        (line["rsvps"], line.get("attended"))
+        for _, line in reports(truth, actions(truth))["attendances_by_source"]
     ]
     assert lines == ([(1, 1 if status == "attended" else None)] if counts and not event else [])
 

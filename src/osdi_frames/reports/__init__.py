@@ -31,10 +31,10 @@ from osdi_frames.reports.attendances import (
     attendances_by,
     attendances_by_campaign,
     attendances_by_month,
+    attendances_by_referrer,
     attendances_by_region,
+    attendances_by_source,
     attendances_over_time,
-    rsvps_by_referrer,
-    rsvps_by_source,
 )
 from osdi_frames.reports.change import changes, compare
 from osdi_frames.reports.conversion import attribution, funnel
@@ -82,7 +82,9 @@ __all__ = [
     "attendances_by",
     "attendances_by_campaign",
     "attendances_by_month",
+    "attendances_by_referrer",
     "attendances_by_region",
+    "attendances_by_source",
     "attendances_over_time",
     "attribution",
     "changes",
@@ -98,9 +100,7 @@ __all__ = [
     "rsvps_by_campaign",
     "rsvps_by_month",
     "rsvps_by_pull",
-    "rsvps_by_referrer",
     "rsvps_by_region",
-    "rsvps_by_source",
     "rsvps_over_time",
     "signatures_by",
     "signatures_by_month",

@@ -11,7 +11,7 @@ from osdi_frames.reports.groups import By, Spelling
 from osdi_frames.reports.making import Counting, Share, make
 
 
-def rsvps_by_source(
+def attendances_by_source(
     attendances: pd.DataFrame,
     events: pd.DataFrame | None = None,
     *,
@@ -27,14 +27,14 @@ def rsvps_by_source(
     >>> attendance = {"created_date": "2026-05-01T10:00:00Z", "platform:referrer_data": {"source": "email"}}
     >>> page = {"_embedded": {"osdi:attendances": [attendance]}}
     >>> attendances = of.read_table(page, "attendances")
-    >>> of.rsvps_by_source(attendances)["rsvps"].to_dict()
+    >>> of.attendances_by_source(attendances)["rsvps"].to_dict()
     {'email': 1}
     """
     counting = Counting(include=include, spelling=spelling)
-    return make(DECLARED["rsvps_by_source"], attendances, counting, titles=events, actions=actions)
+    return make(DECLARED["attendances_by_source"], attendances, counting, titles=events, actions=actions)
 
 
-def rsvps_by_referrer(
+def attendances_by_referrer(
     attendances: pd.DataFrame,
     events: pd.DataFrame | None = None,
     *,
@@ -50,11 +50,11 @@ def rsvps_by_referrer(
     >>> attendance = {"created_date": "2026-05-01T10:00:00Z", "platform:referrer_data": {"referrer": "group-a"}}
     >>> page = {"_embedded": {"osdi:attendances": [attendance]}}
     >>> attendances = of.read_table(page, "attendances")
-    >>> of.rsvps_by_referrer(attendances)["rsvps"].to_dict()
+    >>> of.attendances_by_referrer(attendances)["rsvps"].to_dict()
     {'group-a': 1}
     """
     counting = Counting(include=include, spelling=spelling)
-    return make(DECLARED["rsvps_by_referrer"], attendances, counting, titles=events, actions=actions)
+    return make(DECLARED["attendances_by_referrer"], attendances, counting, titles=events, actions=actions)
 
 
 def attendances_by_campaign(

@@ -195,7 +195,7 @@ _REGION: Final = ("location_country", "location_region")
 
 def _ranked(subject: Subject, word: str, by: By) -> Report:
     """Declare a report by value, largest count first."""
-    return Report(subject, f"{subject.count}_by_{word}", f"{heading(subject.unit)} by {word}", by)
+    return Report(subject, f"{subject.unit.lower()}_by_{word}", f"{heading(subject.unit)} by {word}", by)
 
 
 def _over_time(subject: Subject, columns: tuple[Measure, ...]) -> Report:
@@ -227,7 +227,7 @@ REPORTS: Final = (
         "event_campaign_id",
         joined=Joined("events", "event_id", "event_campaign_id"),
     ),
-    Report(ATTENDANCES, "attendances_by_region", "Attendances by region", _REGION),
+    _ranked(ATTENDANCES, "region", _REGION),
     Report(
         ATTENDANCES,
         "attendances_by_month",
