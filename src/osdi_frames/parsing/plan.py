@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from osdi_frames.document_forms import BODY, TIMESTAMPS, Form, Keys
@@ -194,13 +194,10 @@ class Plan:
 
         It is what all selects declare together.
         """
-        shapes = {}
-        for element, selects in self.selects.items():
-            shapes[element] = whole = Shape()
-            for select in selects:
-                whole.merge(Shape.of(select.table, select.checked, select.blocks, self.prefixes))
-            whole.fold()
-        return shapes
+        return {
+            element: _declared_shape(tuple(selects), self.prefixes)
+            for element, selects in self.selects.items()
+        }
 
     @cached_property
     def timestamps(self) -> frozenset[str]:
@@ -223,6 +220,16 @@ class Plan:
                 replace(form, types=(element,), keys=(key,)) for element, key in keyed if element in types
             ]
         return [replace(form, types=types)] if types and form.kind in ("delivery", "single") else []
+
+
+@lru_cache(maxsize=128)  # one archive after the other is read for the same columns
+def _declared_shape(selects: tuple[Select, ...], prefixes: tuple[str, ...]) -> Shape:
+    """Return the shape that the selects of one element type declare together."""
+    whole = Shape()
+    for select in selects:
+        whole.merge(Shape.of(select.table, select.checked, select.blocks, prefixes))
+    whole.fold()
+    return whole
 
 
 def document_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:

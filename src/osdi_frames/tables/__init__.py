@@ -97,7 +97,12 @@ def _types_by_key(names: tuple[str, ...], prefixes: tuple[str, ...]) -> dict[str
 
 def main_table(element: ElementType) -> Table:
     """Return the table of one row per element, whose columns identify it."""
-    return next(table for table in TABLES.values() if table.element == element and not table.rows)
+    return _main_tables(tuple(TABLES))[element]
+
+
+@cache
+def _main_tables(names: tuple[str, ...]) -> dict[ElementType, Table]:
+    return {table.element: table for table in map(TABLES.__getitem__, names) if not table.rows}
 
 
 @cache

@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Literal
 
@@ -156,6 +156,11 @@ def spelled(texts: Iterable[str], prefixes: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.replace("<p>", prefix) for text in texts for prefix in prefixes))
 
 
+@lru_cache(maxsize=4096)  # each reading asks for those of all its columns, several times
+def _paths(texts: tuple[str, ...], prefixes: tuple[str, ...]) -> tuple[Path, ...]:
+    return tuple(map(Path.parse, spelled(texts, prefixes)))
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: name, type, paths, meaning.
@@ -176,9 +181,12 @@ class Column:
     absent: tuple[str, ...] = ()  # texts of the service for no value, which the meaning names
     block: str = "act"  # the columns with which it comes from one version
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # all of it takes long
+
     def paths(self, prefixes: Sequence[str]) -> tuple[Path, ...]:
         """Return the column's paths, in order of trial."""
-        return tuple(map(Path.parse, spelled((*self.v2, *self.v1), prefixes)))
+        return _paths((*self.v2, *self.v1), tuple(prefixes))
 
     @property
     def field(self) -> pa.Field:
