@@ -173,3 +173,13 @@ def test_a_newer_block_with_another_value_is_taken(newer):
 def test_an_act_that_lacks_an_address_is_filled_with_the_fullest():
     archive = of.open([act(1, postal_addresses=[FULL]), act(2, postal_addresses=_part()), act(3)])
     assert archive.signatures()["location_region"].to_list()[-1] == "IL"
+
+
+def test_an_act_whose_newest_name_is_a_part_of_its_persons_is_filled_though_it_once_had_another_whole_name():
+    acts = [
+        act(1, given_name="Bo", family_name="Cruz"),
+        act(2, number=7, given_name="Ann", family_name="Lee"),
+        act(3, number=7, family_name="Cruz"),
+    ]
+    found = of.open(acts).signatures().set_index("signature_id").loc["7"]
+    assert [found["given_name"], [*found["person_filled"]]] == ["Bo", ["name"]]

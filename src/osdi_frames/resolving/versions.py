@@ -198,6 +198,10 @@ def full(block: str) -> str:
     return f"full_{block}"
 
 
+def _newest_full(block: str) -> str:
+    return f"newest_full_{block}"
+
+
 @dataclass(frozen=True)
 class Merger:
     """Which version of each thing is kept, and which ones its blocks come from."""
@@ -209,7 +213,7 @@ class Merger:
     """Of things of several versions, by the number that is kept: the version of each block, and the extremes."""
     persons: pa.Table
     """Of things that have a person: the number that is kept, `PERSON`, with what all versions carry, and how many
-    columns they have at most of the blocks that can be parts."""
+    columns the newest version that carries it has of each block that can be a part."""
     moved: pa.Table = field(default_factory=lambda: _NO_PERSONS)
     """The versions of things whose own person is another, or nobody, and the person of the thing."""
     fuller: Mapping[str, pa.Table] = field(default_factory=dict)
@@ -348,6 +352,7 @@ def _sources(rules: Rules, *, is_labelled: bool) -> list[str]:
         every = f"list({ELEMENT} ORDER BY nth) FILTER ({condition})"
         columns.append(f"coalesce({every}, list_value(kept)) AS all_{rules.collected}")
     if rules.has_person:
+        columns += [f"{newest(full(block), block)} AS {_newest_full(block)}" for block in rules.parts]
         both = newest("{'high': person_high, 'low': person_low}", "links")
         columns += [f"({both}).{half} AS person_{half}" for half in ("high", "low")]
         own = f"coalesce(person_low, {ADDRESS}, 0)"
@@ -408,7 +413,8 @@ def _persons(rules: Rules, seen: pa.Table, found: pa.Table, several: pa.Table) -
     kept = np.sort(found["kept"].to_numpy()[found["versions"].to_numpy() == 1])
     names = [*PERSON, ADDRESS, *map(full, rules.parts)]
     single = rows_of(seen, kept).select([ELEMENT, *names]).rename_columns(["kept", *names])
-    every = pa.concat_tables([single, several.select(single.column_names).cast(single.schema)])
+    merged = several.select(["kept", *PERSON, ADDRESS, *map(_newest_full, rules.parts)])
+    every = pa.concat_tables([single, merged.rename_columns(single.column_names).cast(single.schema)])
     by_address = pc.if_else(every[ADDRESS].is_valid(), pa.scalar(BY_ADDRESS, pa.uint64()), None)
     every = with_column(
         every, every.schema.field("person_high"), pc.coalesce(every["person_high"], by_address)
