@@ -14,7 +14,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames import listening, receiver, sandbox
-from osdi_frames.sources import files
+from osdi_frames.sources import file_kinds, files
 from tests import forks, systems
 
 each_system = pytest.mark.parametrize("system", systems.PRELUDES)
@@ -226,5 +226,5 @@ def test_an_address_of_a_file_begins_with_its_drive_where_there_are_drives(monke
 )
 def test_backslashes_part_names_where_they_part_paths(monkeypatch, name, suffix):
     monkeypatch.setattr(os, "sep", "\\")
-    assert files.suffix(files.slashed(name)) == suffix
-    assert files.is_readable(files.slashed(name)) == (name == r"C:\data\a.json")
+    assert file_kinds.suffix(files.slashed(name)) == suffix
+    assert file_kinds.is_readable(files.slashed(name)) == (name == r"C:\data\a.json")

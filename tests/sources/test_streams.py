@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from osdi_frames.sources.streams import Pieces, Reader, gunzipped, unbzip2, unxz, unzstd
+from osdi_frames.sources.streams import BufferedStream, Pieces, gunzipped, unbzip2, unxz, unzstd
 from tests.layouts import lines, zstd
 
 from .reading import agreed, event
@@ -36,7 +36,7 @@ PACKED = {
 
 def unpacked(packed, unpack):
     """Return what is read of a stream, and the error that ended it."""
-    stream, read = Reader(Pieces(unpack(Reader(io.BytesIO(packed))))), b""
+    stream, read = BufferedStream(Pieces(unpack(BufferedStream(io.BytesIO(packed))))), b""
     try:
         while block := stream.read1(1 << 16):
             read += block

@@ -22,7 +22,8 @@ from typing import Any, Literal, TypeAlias
 from osdi_frames import durable
 from osdi_frames.errors import DestinationExists, InvalidArgument
 from osdi_frames.messages import listed, quoted_path
-from osdi_frames.sources.files import BY_MANAGERS, is_address, local_path
+from osdi_frames.sources.file_kinds import BY_MANAGERS
+from osdi_frames.sources.files import is_address, local_path
 from osdi_frames.sources.remote import HTTP, asked, filesystem_of, shown_address, without_credentials
 from osdi_frames.sources.source import Source
 from osdi_frames.sources.streams import ahead

@@ -18,10 +18,10 @@ from osdi_frames.errors import counted
 from osdi_frames.json_decoding import LenientDecoder
 from osdi_frames.messages import field_name, number_form
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
-from osdi_frames.sources.files import is_lines
+from osdi_frames.sources.file_kinds import is_lines
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.log_lines import is_log, logged, next_line
-from osdi_frames.sources.streams import Reader
+from osdi_frames.sources.streams import BufferedStream
 
 _BOM = b"\xef\xbb\xbf"
 _FIRST, _BLOCK = 1 << 16, 4 << 20  # bytes read at a time: first, then
@@ -53,7 +53,7 @@ class Chunk:
 
 
 def candidates(
-    name: str, reader: Reader, limits: Limits, handle: Callable[[Problem], None], *, line: int = 1
+    name: str, reader: BufferedStream, limits: Limits, handle: Callable[[Problem], None], *, line: int = 1
 ) -> Iterator[Chunk]:
     """Cut a file into candidates.
 
@@ -93,7 +93,7 @@ def single(name: str, data: bytes) -> bytes | None:
     return document if document.startswith((b"{", b"[")) and not has_more else None
 
 
-def survey(name: str, reader: Reader) -> tuple[int | None, int, int]:
+def survey(name: str, reader: BufferedStream) -> tuple[int | None, int, int]:
     """Return the first border between documents.
 
     It is looked for in a part of a file that may begin anywhere; None where there is none.
@@ -116,7 +116,7 @@ class _File:
     """A file being read, and how it ended."""
 
     name: str
-    reader: Reader
+    reader: BufferedStream
     limits: Limits
     handle: Callable[[Problem], None]
     line: int  # on which the buffer begins

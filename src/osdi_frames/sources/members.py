@@ -18,27 +18,23 @@ from typing import IO, Any, BinaryIO, Self, TypeAlias, cast
 
 from osdi_frames.durable import naming
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
-from osdi_frames.sources.files import (
-    BROKEN,
+from osdi_frames.sources.file_kinds import (
+    COMPRESSED_TARS,
     HEAD,
-    TARS,
     UNPACK,
     ZIP_END,
-    Handle,
     container,
     holds_documents,
     is_ignored,
     is_lines,
-    reported,
     suffix,
-    unread,
-    unreadable,
     without_suffix,
 )
+from osdi_frames.sources.files import BROKEN, Handle, reported, unread, unreadable
 from osdi_frames.sources.limits import Budget
-from osdi_frames.sources.streams import Pieces, Reader, pieces_of
+from osdi_frames.sources.streams import BufferedStream, Pieces, pieces_of
 
-Files: TypeAlias = Iterator[tuple[str, Reader]]
+Files: TypeAlias = Iterator[tuple[str, BufferedStream]]
 
 _END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
 _END_REACH = _END.size + (1 << 16)  # it is followed by a comment
@@ -58,7 +54,9 @@ class Unpacking:
     handle: Handle
     budget: Budget
 
-    def members(self, name: str, reader: Reader, *, content: str | None = None, depth: int = 0) -> Files:
+    def members(
+        self, name: str, reader: BufferedStream, *, content: str | None = None, depth: int = 0
+    ) -> Files:
         """Yield every file of documents in a stream, decompressed.
 
         `content` is its name without what was decompressed already.
@@ -82,15 +80,15 @@ class Unpacking:
         elif kind == "tar":
             yield from self._tarred(name, reader, depth)
         else:
-            if (last := suffix(content)) in TARS or last == f".{kind}":
-                content = f"{without_suffix(content)}{'.tar' if last in TARS else ''}"
+            if (last := suffix(content)) in COMPRESSED_TARS or last == f".{kind}":
+                content = f"{without_suffix(content)}{'.tar' if last in COMPRESSED_TARS else ''}"
             yield from self._inside(name, UNPACK[kind](reader), depth, content=content)
 
     def _inside(self, name: str, pieces: Iterator[bytes], depth: int, *, content: str | None = None) -> Files:
-        inner = Reader(Pieces(pieces, self.budget.spend))
+        inner = BufferedStream(Pieces(pieces, self.budget.spend))
         yield from self.members(name, inner, content=content, depth=depth + 1)
 
-    def _zipped(self, name: str, reader: Reader, depth: int) -> Files:
+    def _zipped(self, name: str, reader: BufferedStream, depth: int) -> Files:
         with _opened_zip(reader) as archive:
             infos = sorted(archive.infolist(), key=lambda info: info.filename)
             for info in infos:
@@ -108,13 +106,13 @@ class Unpacking:
                 reason = f"the index lists {len(infos):,} members, and the end record {counted:,}"
                 self.handle(unreadable(name, reason))
 
-    def _tarred(self, name: str, reader: Reader, depth: int) -> Files:
+    def _tarred(self, name: str, reader: BufferedStream, depth: int) -> Files:
         is_empty = True
         for info, member in _tar_members(reader):
             is_empty = False
             inner = f"{name}!{file_name(info.name)}"
             pieces = pieces_of(member or io.BytesIO())
-            content = Reader(Pieces(pieces, self.budget.spend if info.issparse() else int))
+            content = BufferedStream(Pieces(pieces, self.budget.spend if info.issparse() else int))
             with reported(inner, self.handle):
                 if info.isdir() or not holds_documents(info.name, content.peek):
                     self._pass_over(inner, info.name, is_file=info.isfile())
@@ -134,7 +132,7 @@ class Unpacking:
 
 
 @contextlib.contextmanager
-def _opened_zip(reader: Reader) -> Iterator[zipfile.ZipFile]:
+def _opened_zip(reader: BufferedStream) -> Iterator[zipfile.ZipFile]:
     """Open a zip.
 
     Where the stream is not seekable, a copy is opened: the index is at the end.
@@ -188,7 +186,7 @@ def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
         archive.open(info).close()
 
 
-def _tar_members(reader: Reader) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
+def _tar_members(reader: BufferedStream) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | None]]:
     """Yield the members of a tar in their order, files with their content, to be read before the next member.
 
     Raises

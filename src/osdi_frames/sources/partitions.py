@@ -17,12 +17,13 @@ from typing import TypeAlias
 
 from osdi_frames.errors import InvalidSource
 from osdi_frames.problems import file_name
-from osdi_frames.sources.files import ARCHIVES, BROKEN, COMPRESSED, File, Handle, container, suffix
+from osdi_frames.sources.file_kinds import ARCHIVES, COMPRESSED, container, suffix
+from osdi_frames.sources.files import BROKEN, File, Handle
 from osdi_frames.sources.layout import survey
 from osdi_frames.sources.payload_tables import is_table
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.source import FilePartition, Part, Source, listed_files, sorted_out
-from osdi_frames.sources.streams import Reader, ahead
+from osdi_frames.sources.streams import BufferedStream, ahead
 
 #: The bytes of a partition.
 SIZE = 32 << 20
@@ -87,7 +88,7 @@ def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
     """Return the parts of a file between the cuts."""
     if weight > step and (not isinstance(file, Remote) or file.has_ranges):
         with contextlib.suppress(*BROKEN), Part(file).open() as stream:  # what is broken is for the reader
-            reader = Reader(stream)
+            reader = BufferedStream(stream)
             name = file_name(str(file))
             if container(name, reader.peek()) is None and not is_table(name, reader):
                 cuts = range(step - position % step, weight, step)
@@ -97,7 +98,7 @@ def _laid(file: File, position: int, weight: int, step: int) -> list[Part]:
 
 def _survey(part: Part) -> Survey:
     with part.open() as stream:
-        return survey(part.name, Reader(stream))
+        return survey(part.name, BufferedStream(stream))
 
 
 def _at_borders(parts: Sequence[Part], surveys: Iterator[Survey]) -> list[Part]:

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,41 +17,46 @@ import pyarrow as pa
 from osdi_frames.errors import InvalidSource
 from osdi_frames.messages import shorten_names
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
-from osdi_frames.sources.files import BROKEN, File, Handle, suffix, suffix_inside
+from osdi_frames.sources.file_kinds import TABLES, suffix, suffix_inside
+from osdi_frames.sources.files import BROKEN, File, Handle, tables_in
 from osdi_frames.sources.layout import Chunk
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.remote import Remote
-from osdi_frames.sources.streams import Reader
+from osdi_frames.sources.streams import BufferedStream
 from osdi_frames.sources.wrapped import holds_document
 from osdi_frames.sources.wrapper_times import is_time
 
-#: The suffixes of tables; workbooks are not read, whatever they hold.
-SUFFIXES: Final = (".csv", ".parquet", ".xlsx")
 _ROWS = 1000  # that are read together, and in which a column of documents is looked for
 _PARQUET = b"PAR1"
 _SEPARATORS = ",;\t|"
 _REPORT = re.compile(r"[^,;\t]*\([A-Z]{2,4}\)")  # a column of times, in the zone of the service's screens
 
 
-def refuse_without_documents(tables: Iterable[File]) -> None:
-    """Raise InvalidSource for the first of some tables that has no column of what the service sent."""
-    for file in tables:
-        if not _holds_documents(file):
-            raise InvalidSource(_refusal(file))
+def refuse_exported(paths: Iterable[str], files: Iterable[File]) -> None:
+    """Raise InvalidSource if one of the files behind some paths is a table without a column of documents.
+
+    It is raised as well if there are no files, but tables in a folder. Workbooks are not read, whatever they hold.
+    """
+    files = list(files)
+    named = (file for file in files if suffix(str(file)) in TABLES and not _holds_documents(file))
+    in_folders = sorted(table for path in paths for table in tables_in(path)) if not files else []
+    if table := next(itertools.chain(named, in_folders), None):
+        raise InvalidSource(_refusal(table))
 
 
-def is_table(name: str, reader: Reader) -> bool:
+def is_table(name: str, reader: BufferedStream) -> bool:
     """Return whether a file is a table of rows."""
     return suffix_inside(name) == ".csv" or reader.peek(len(_PARQUET))[: len(_PARQUET)] == _PARQUET
 
 
-def rows_of(name: str, reader: Reader, limits: Limits, handle: Handle) -> Iterator[Chunk]:
+def rows_of(name: str, reader: BufferedStream, limits: Limits, handle: Handle) -> Iterator[Chunk]:
     """Yield the rows of a table as documents: of each, the columns that hold documents, and those of times.
 
     The line is that on which a row of a CSV file begins, or the number of a row of Parquet.
     """
     kept = frozenset[str]()
-    for numbered in _batched(_csv(reader) if suffix_inside(name) == ".csv" else _parquet(reader)):
+    rows = _rows(name, reader)
+    while numbered := [*itertools.islice(rows, _ROWS)]:
         kept = kept or _columns_of_documents(row for _, row in numbered)
         if not kept:
             handle(Problem(Place(name), ProblemKind.NO_FILE, "a table without a column of documents"))
@@ -87,31 +92,26 @@ def _columns_of_documents(rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _batched(rows: Iterator[tuple[int, Mapping[str, Any]]]) -> Iterator[list[tuple[int, Mapping[str, Any]]]]:
-    while some := [*itertools.islice(rows, _ROWS)]:
-        yield some
+def _rows(name: str, reader: BufferedStream) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield each row of a table with its line or number."""
+    return _csv(reader) if suffix_inside(name) == ".csv" else _parquet(reader)
 
 
-def _csv(reader: Reader) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _csv(reader: BufferedStream) -> Iterator[tuple[int, Mapping[str, Any]]]:
     import pandas as pd  # its reader has no limit of the bytes of a field
 
     head = reader.peek().partition(b"\n")[0].decode("utf-8", "replace")
     separator = max(_SEPARATORS, key=head.count)
-    options: Any = {
-        "dtype": str,
-        "keep_default_na": False,
-        "skip_blank_lines": False,
-        "encoding": "utf-8-sig",
-    }
+    texts: Any = {"dtype": str, "keep_default_na": False, "skip_blank_lines": False, "encoding": "utf-8-sig"}
     line = 2
-    for chunk in pd.read_csv(reader, sep=separator, chunksize=_ROWS, **options):
+    for chunk in pd.read_csv(reader, sep=separator, chunksize=_ROWS, **texts):
         names = [str(name) for name in chunk.columns]
         for values in chunk.itertuples(index=False, name=None):
             yield line, dict(zip(names, values, strict=True))
             line += 1 + sum(value.count("\n") for value in values if isinstance(value, str))
 
 
-def _parquet(reader: Reader) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _parquet(reader: BufferedStream) -> Iterator[tuple[int, Mapping[str, Any]]]:
     from pyarrow.parquet import ParquetFile  # takes its time, and archives have none
 
     source = reader if reader.seekable() else io.BytesIO(reader.read())
@@ -136,11 +136,11 @@ def _holds_documents(file: File) -> bool:
     """Return whether one of the first rows of a table holds a document."""
     try:
         with file.open() if isinstance(file, Remote) else Path(file).open("rb") as stream:
-            reader = Reader(stream)
+            reader = BufferedStream(stream)
             if not is_table(str(file), reader):
                 return False
-            rows = _csv(reader) if suffix(str(file)) == ".csv" else _parquet(reader)
-            return bool(_columns_of_documents(row for _, row in itertools.islice(rows, _ROWS)))
+            first = itertools.islice(_rows(str(file), reader), _ROWS)
+            return bool(_columns_of_documents(row for _, row in first))
     except BROKEN:
         return False
 

@@ -22,21 +22,14 @@ from osdi_frames.errors import InvalidSource, SourceWarning
 from osdi_frames.messages import listed, quoted_path
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name, warn_caller
 from osdi_frames.progress import bar
-from osdi_frames.sources.files import (
-    SEALED,
-    File,
-    Handle,
-    container,
-    files,
-    reported,
-    suffix,
-)
+from osdi_frames.sources.file_kinds import container
+from osdi_frames.sources.files import SEALED, File, Handle, files, reported
 from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Budget, LimitExceeded, Limits
 from osdi_frames.sources.members import Unpacking
-from osdi_frames.sources.payload_tables import SUFFIXES, is_table, refuse_without_documents, rows_of
+from osdi_frames.sources.payload_tables import is_table, refuse_exported, rows_of
 from osdi_frames.sources.remote import Remote
-from osdi_frames.sources.streams import Pieces, Reader, ahead, pieces_of, zstd
+from osdi_frames.sources.streams import BufferedStream, Pieces, ahead, pieces_of, zstd
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -208,16 +201,10 @@ def parts_of(source: Source, handle: Handle, *, quarantines: list[str] | None = 
 
 
 def listed_files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = None) -> list[File]:
-    """Return what `files` returns.
-
-    Raises
-    ------
-    InvalidSource
-        A file is a table without a column of what the service sent.
-    """
+    """Return what `files` returns; raise InvalidSource for a table without a column of what the service sent."""
+    paths = list(paths)
     found = files(paths, handle, quarantines)
-    if tables := [file for file in found if suffix(str(file)) in SUFFIXES]:
-        refuse_without_documents(tables)
+    refuse_exported(paths, found)
     return found
 
 
@@ -356,7 +343,7 @@ def _of_part(
     with reported(name, handle), opener() as stream:
         chunks: Iterable[Chunk | _Single]
         if part.is_range:
-            chunks = candidates(name, Reader(stream), limits, handle, line=part.line)
+            chunks = candidates(name, BufferedStream(stream), limits, handle, line=part.line)
         elif document := _single(name, stream, limits):
             chunks = [(name, document)]
         else:
@@ -411,7 +398,7 @@ def _of_stream(name: str, stream: BinaryIO, handle: Handle, limits: Limits) -> I
     raw = stream if stream.seekable() else Pieces(pieces_of(stream, _PIPE))
     unpacking = Unpacking(handle, Budget(limits, partial(_size, raw)))
     try:
-        for inner, reader in unpacking.members(name, Reader(raw)):
+        for inner, reader in unpacking.members(name, BufferedStream(raw)):
             with reported(inner, handle):
                 read = rows_of if is_table(inner, reader) else candidates
                 yield from read(inner, reader, limits, handle)

@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 _Decompressor: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
-class Reader(io.BufferedReader):
+class BufferedStream(io.BufferedReader):
     """A buffered reader that leaves its stream open.
 
     Whoever opened the stream closes it.
@@ -128,7 +128,7 @@ def ahead(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def gunzipped(reader: Reader) -> Iterator[bytes]:
+def gunzipped(reader: BufferedStream) -> Iterator[bytes]:
     """Yield every byte of a gzip stream before a break.
 
     The error is raised only then.
@@ -155,7 +155,7 @@ def gunzipped(reader: Reader) -> Iterator[bytes]:
         is_more = bool(data)
 
 
-def _after_padding(data: bytes, reader: Reader) -> bytes:
+def _after_padding(data: bytes, reader: BufferedStream) -> bytes:
     """Return what follows a compressed stream and its padding.
 
     That is another stream, or nothing.
@@ -166,17 +166,19 @@ def _after_padding(data: bytes, reader: Reader) -> bytes:
     return data
 
 
-def unbzip2(reader: Reader) -> Iterator[bytes]:
+def unbzip2(reader: BufferedStream) -> Iterator[bytes]:
     """Yield the bytes of a bzip2 stream; up to a mebibyte before a break is lost."""
     return _decompressed(reader, bz2.BZ2Decompressor, "bzip2")
 
 
-def unxz(reader: Reader) -> Iterator[bytes]:
+def unxz(reader: BufferedStream) -> Iterator[bytes]:
     """Yield the bytes of an xz stream; up to a mebibyte before a break is lost."""
     return _decompressed(reader, partial(lzma.LZMADecompressor, lzma.FORMAT_XZ, _MEMORY), "xz")
 
 
-def _decompressed(reader: Reader, decompressor: Callable[[], _Decompressor], name: str) -> Iterator[bytes]:
+def _decompressed(
+    reader: BufferedStream, decompressor: Callable[[], _Decompressor], name: str
+) -> Iterator[bytes]:
     data, is_more = b"", True
     while is_more:
         stream = decompressor()
@@ -189,7 +191,7 @@ def _decompressed(reader: Reader, decompressor: Callable[[], _Decompressor], nam
         is_more = bool(data)
 
 
-def unzstd(reader: Reader) -> Iterator[bytes]:
+def unzstd(reader: BufferedStream) -> Iterator[bytes]:
     """Yield every block of a zstd stream before a break.
 
     The error is raised only then.
@@ -209,7 +211,7 @@ def unzstd(reader: Reader) -> Iterator[bytes]:
         magic = reader.read(4)
 
 
-def _frame(reader: Reader) -> Iterator[bytes]:
+def _frame(reader: BufferedStream) -> Iterator[bytes]:
     descriptor = _exactly(reader, 1)
     flags = descriptor[0]
     single = flags >> 5 & 1
@@ -226,7 +228,7 @@ def _frame(reader: Reader) -> Iterator[bytes]:
         yield decompressor.decompress(_exactly(reader, 4))
 
 
-def _exactly(reader: Reader, size: int) -> bytes:
+def _exactly(reader: BufferedStream, size: int) -> bytes:
     data = reader.read(size)
     if len(data) < size:
         raise EOFError("truncated zstd")

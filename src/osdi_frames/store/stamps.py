@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from osdi_frames.sources.files import BROKEN, container, is_lines
+from osdi_frames.sources.file_kinds import container, is_lines
+from osdi_frames.sources.files import BROKEN
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.source import Part
-from osdi_frames.sources.streams import Reader
+from osdi_frames.sources.streams import BufferedStream
 
 #: Of a file its size, times of modification and of change in nanoseconds, and inode; of a remote one its version.
 Status: TypeAlias = tuple[int | str, ...]
@@ -51,7 +52,7 @@ class Stamp:
         if isinstance(part.file, str):
             try:
                 with replace(part, stop=end_of(part)).open() as file:
-                    reader = Reader(file)
+                    reader = BufferedStream(file)
                     grows = has_lines(part, reader)
                     while block := reader.read(_BLOCK):
                         digest.update(block)
@@ -113,14 +114,14 @@ def ranges(part: Part, size: int) -> list[Part]:
     """
     if isinstance(part.file, str) and part.stop is None and part.size >= 2 * size:
         with contextlib.suppress(*BROKEN), part.open() as file:
-            if has_lines(part, Reader(file)):
+            if has_lines(part, BufferedStream(file)):
                 file.seek(part.start)
                 found = os.fstat(file.fileno())
                 return [*_ranges(replace(part, inode=found.st_ino), size, file, found.st_size)]
     return [part]
 
 
-def has_lines(part: Part, reader: Reader) -> bool:
+def has_lines(part: Part, reader: BufferedStream) -> bool:
     """Return whether a part is of a file with a document a line."""
     return is_lines(part.name) and (part.start > 0 or container(part.name, reader.peek()) is None)
 
