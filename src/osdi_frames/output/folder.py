@@ -26,7 +26,6 @@ from osdi_frames.sources.file_kinds import BY_MANAGERS
 from osdi_frames.sources.files import is_address, local_path
 from osdi_frames.sources.remote import HTTP, asked, filesystem_of, shown_address, without_credentials
 from osdi_frames.sources.source import Source
-from osdi_frames.sources.streams import ahead
 
 FolderKind: TypeAlias = Literal["export", "report", "sample"]
 
@@ -35,7 +34,6 @@ MANIFEST = ".osdi-frames.json"
 
 _NAMED = 3  # files that a message names
 _NAME = 40  # characters of a folder's name within another: file systems allow 255 bytes
-_AT_ONCE = 8  # uploads
 _ETAGS = ("ETag", "etag", "md5Hash", "content_md5")
 
 
@@ -268,10 +266,9 @@ def _described(path: Path) -> dict[str, object]:
 def upload(folder: Path, address: str) -> list[str]:
     """Upload a folder's files; return their names."""
     names = _files(folder)
-    for uploaded in ahead(
-        lambda name: _ask(address, "put_file", name, source=folder / name), names, _AT_ONCE
-    ):
-        uploaded()
+    filesystem, path = filesystem_of(address)
+    sources = [str(folder / name) for name in names]
+    asked(shown_address(address), filesystem.put, sources, [f"{path.rstrip('/')}/{name}" for name in names])
     return names
 
 
@@ -301,10 +298,7 @@ def _listed(address: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _ask(address: str, call: str, name: str, *data: bytes, source: Path | None = None) -> Any:
+def _ask(address: str, call: str, name: str, *data: bytes) -> Any:
     filesystem, path = filesystem_of(address)
-    local = [] if source is None else [str(source)]
-    target = f"{path.rstrip('/')}/{name}"
-    return asked(
-        f"{shown_address(address.rstrip('/'))}/{name}", getattr(filesystem, call), *local, target, *data
-    )
+    where = f"{shown_address(address.rstrip('/'))}/{name}"
+    return asked(where, getattr(filesystem, call), f"{path.rstrip('/')}/{name}", *data)
