@@ -67,6 +67,7 @@ def test_600_idle_connections_do_not_keep_8_deliveries_out_and_hardly_log(tmp_pa
         assert asyncio.run(deliver(receiver.port)) == [200] * 8
         receiver.stop()
     assert stored(tmp_path / "archive").total() == 8
+    assert receiver.log.read_text().count("connections are open") == 1
     assert receiver.log.stat().st_size < 10_000
 
 
@@ -172,7 +173,7 @@ def test_bodies_that_trickle_in_are_cut_off_and_keep_no_delivery_out(tmp_path):
         assert asyncio.run(trickle(receiver.port)) == [200] * 8
 
 
-def test_requests_that_are_not_http_are_logged_a_few_times_a_minute(tmp_path):
+def test_requests_that_are_not_http_are_not_logged(tmp_path):
     async def send_rubbish(port: int) -> None:
         for _ in range(4):
             async with idle(port, 50) as connections:
@@ -182,4 +183,4 @@ def test_requests_that_are_not_http_are_logged_a_few_times_a_minute(tmp_path):
 
     with Receiver(tmp_path / "archive") as receiver:
         asyncio.run(send_rubbish(receiver.port))
-    assert receiver.log.read_text().count("Invalid HTTP request") == 10
+    assert "Invalid HTTP request" not in receiver.log.read_text()

@@ -1,7 +1,7 @@
 """The receiver as an ASGI application, under uvicorn.
 
-It checks each request and its token, stores its body, answers. Connections and log lines are limited: clients without
-the token cannot lock the service out.
+Each request and its token are checked, its body is stored and answered. The number of connections is limited, and no
+client can fill the log: those without the token cannot lock the service out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import signal
 import socket
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -38,12 +39,12 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~-]{20,}")
 _TOKEN_SHOWN = "token_shown"  # noqa: S105 (a key of a request's state: what to call when the token is valid)
 _LINGER_SECONDS = 2.0
 _FILES = 64  # open files other than connections
-_LOGGERS = ("asyncio", "uvicorn.error", __name__, "osdi_frames.receiver.delivery_queue")
 _DRAIN_AT_ONCE = 0.4
 _DRAIN_SECONDS = 2  # of the five that a stop may take; what is then still arriving is answered 503
 _KEEP_ALIVE_SECONDS = 65  # longer than a sender's pool keeps a connection, so that the sender closes it
 
 logger = logging.getLogger(__name__)
+_connection_errors = logger.getChild("connections")
 
 
 class _Early(PlainTextResponse):
@@ -140,18 +141,15 @@ def serve(
     """Receive deliveries until SIGTERM or SIGINT.
 
     See `create_app` for the arguments. Ctrl-C ends in a KeyboardInterrupt, raised when everything that was acknowledged
-    is on disk. Connections are limited as `ReceiverLimits` says, and no statement logs more than ten lines a minute.
+    is on disk. Connections are limited as `ReceiverLimits` says.
 
     Raises
     ------
     OSError
         The address cannot be listened on, or the archive cannot be written.
     """
-    limits, repeats = limits or ReceiverLimits(), RepeatLimit()
-    with listen(host, port) as listener, contextlib.ExitStack() as at_the_end:
-        for name in _LOGGERS:
-            logging.getLogger(name).addFilter(repeats)
-            at_the_end.callback(logging.getLogger(name).removeFilter, repeats)
+    limits = limits or ReceiverLimits()
+    with listen(host, port) as listener:
         app = create_app(archive, tokens=tokens, worker=worker, limits=limits)
         logger.info("running on http://%s:%d", host, listener.getsockname()[1])
         _Server(_config(app, limits)).run(sockets=[listener])
@@ -257,7 +255,8 @@ def _config(app: Starlette, limits: ReceiverLimits) -> uvicorn.Config:
 
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     connections = max(8, min(limits.connections, (files - _FILES) // 2))
-    http: Any = functools.partial(_Connection, connections, limits.head_seconds)
+    http: Any = functools.partial(_Connection, _ConnectionLimits(connections, limits.head_seconds))
+    _connection_errors.setLevel(logging.ERROR)
     return uvicorn.Config(
         app,
         http=http,
@@ -273,20 +272,26 @@ def _config(app: Starlette, limits: ReceiverLimits) -> uvicorn.Config:
     )
 
 
-class _Connection(H11Protocol):
-    """An HTTP/1.1 connection, one of a limited number.
+@dataclass(slots=True)
+class _ConnectionLimits:
+    """How many connections are open at most, seconds that a request's head may take, and whether any was closed."""
 
-    Each request's head has a time limit, and at most `connections` are open. Where a new connection is one too many,
-    the oldest that has not shown the token is closed; without any of these the one that has been idle for the longest
-    time, and without any of these the new one.
+    connections: int
+    head_seconds: float
+    was_reached: bool = False
+
+
+class _Connection(H11Protocol):
+    """An HTTP/1.1 connection, one of a limited number, with a time limit for the head of each request.
+
+    Where a new connection is one too many, the oldest that has not shown the token is closed; without any of these the
+    one that has been idle for the longest time, and without any of these the new one.
     """
 
-    def __init__(
-        self, connections: int, head_seconds: float, *, app_state: dict[str, Any], **given: Any
-    ) -> None:
+    def __init__(self, limits: _ConnectionLimits, *, app_state: dict[str, Any], **given: Any) -> None:
         super().__init__(app_state=app_state | {_TOKEN_SHOWN: self._trust}, **given)
-        self._most = connections
-        self._head_seconds = head_seconds
+        self.logger = _connection_errors  # a client can send as much that is not HTTP as it likes
+        self._limits = limits
         self._head_timer: asyncio.TimerHandle | None = None
         self._trusted = False
         self._since = self.loop.time()  # when it was made; with the token, when it was last used
@@ -294,7 +299,7 @@ class _Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
         self._limit_head(waits=True)
-        if len(self.connections) > self._most:
+        if len(self.connections) > self._limits.connections:
             self._close_one()
 
     def data_received(self, data: bytes) -> None:
@@ -315,44 +320,18 @@ class _Connection(H11Protocol):
 
     def _limit_head(self, *, waits: bool) -> None:
         if self._head_timer is None and waits:
-            self._head_timer = self.loop.call_later(self._head_seconds, self.transport.abort)
+            self._head_timer = self.loop.call_later(self._limits.head_seconds, self.transport.abort)
         elif self._head_timer is not None and not waits:
             self._head_timer.cancel()
             self._head_timer = None
 
     def _close_one(self) -> None:
-        logger.warning(
-            "more than %d connections are open; the oldest without the token is closed", self._most
-        )
+        if not self._limits.was_reached:  # else somebody could fill the log
+            what = "more than %d connections are open; from now on the oldest without the token is closed"
+            logger.warning(what, self._limits.connections)
+        self._limits.was_reached = True
         everyone = cast("set[_Connection]", self.connections)
         others = [other for other in everyone - {self} if other._is_idle or not other._trusted]
         closed = min(others, key=lambda other: (other._trusted, other._since), default=self)
         self.connections.discard(closed)  # at once: the next new connection closes another one
         closed.transport.abort()
-
-
-class RepeatLimit(logging.Filter):
-    """Logs each statement `most` times a minute.
-
-    The records left out are counted.
-
-    >>> limit = RepeatLimit(most=2)
-    >>> [limit.filter(logging.makeLogRecord({"created": second})) for second in (0, 1, 2, 61)]
-    [True, True, False, True]
-    """
-
-    def __init__(self, most: int = 10) -> None:
-        super().__init__()
-        self._most = most
-        self._seen: dict[tuple[str, int], tuple[float, int]] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is logged."""
-        place = record.pathname, record.lineno
-        began, count = self._seen.get(place, (record.created, 0))
-        if record.created - began >= 60:
-            if count > self._most:
-                record.msg = f"{record.msg} ({count - self._most} more like this were left out)"
-            began, count = record.created, 0
-        self._seen[place] = began, count + 1
-        return count < self._most
