@@ -48,10 +48,10 @@ def test_describe_shows_the_class_and_what_becomes_of_a_column():
     assert "Given name. (identifying)" in CliRunner().invoke(command, ["signatures"]).output
 
 
-def test_the_stream_and_the_files_carry_the_class_of_each_field(data, tmp_path):
-    of.export(data, tmp_path / "out", tables=["signatures"])
+def test_the_stream_and_the_files_carry_the_class_of_each_field(little, tmp_path):
+    of.export(little, tmp_path / "out", tables=["signatures"])
     for schema in (
-        of.open(data).scan("signatures").schema,
+        of.open(little).scan("signatures").schema,
         pq.read_schema(tmp_path / "out" / "signatures.parquet"),
     ):
         classes = {field.name: field.metadata[b"privacy"].decode() for field in schema}
@@ -64,7 +64,7 @@ def test_no_standard_report_is_by_an_identifying_column():
         assert "identifying" not in levels, report.name
 
 
-def test_a_report_by_an_identifying_column_is_refused(data):
+def test_a_report_by_an_identifying_column_is_refused(little):
     by_email = Report(KEYED[-1].subject, "by_email", "Signatures by address", by="email")
     with pytest.raises(of.errors.InvalidColumn, match="email would identify people"):
-        standard_reports(data, reports=[by_email])
+        standard_reports(little, reports=[by_email])

@@ -20,7 +20,8 @@ from osdi_frames.reports.analyses import ANALYSES
 from tests.acts import START, Act, frame
 
 BELOW = 5
-FEW = settings(max_examples=40)
+#: Solving takes 50 ms an example.
+few = pytest.mark.parametrize("examples", [10, pytest.param(300, marks=pytest.mark.long)])
 
 _GROUPS = st.fixed_dictionaries(
     {
@@ -99,9 +100,11 @@ def in_order(suppressed: pd.DataFrame, report: pd.DataFrame) -> pd.DataFrame | N
     return suppressed.reindex(report.index)
 
 
-@FEW
-@given(ACTIONS)
-def test_no_small_count_of_a_report_on_people_can_be_solved_for(actions):
+def for_actions(examples, check):
+    settings(max_examples=examples)(given(ACTIONS)(check))()
+
+
+def check_counts(actions):
     for report, columns in (
         (of.engagement(actions), ["people", "new", "returning"]),
         (of.attribution(actions, "signed"), ["people"]),
@@ -120,9 +123,7 @@ def test_no_small_count_of_a_report_on_people_can_be_solved_for(actions):
         assert "actions" not in suppress(report, BELOW)
 
 
-@FEW
-@given(ACTIONS)
-def test_a_funnel_shows_no_step_of_few_people_and_none_that_few_do_not_reach(actions):
+def check_funnel(actions):
     report = of.funnel(actions, within="99D")
     shown = suppress(report, BELOW)
     people = shown["people"].dropna().tolist()
@@ -141,9 +142,7 @@ def test_a_funnel_shows_no_step_of_few_people_and_none_that_few_do_not_reach(act
             assert_open(of_step["people"], hidden.xs(step, level="step").reindex(of_step.index)["people"])
 
 
-@FEW
-@given(ACTIONS)
-def test_retention_shows_no_small_cohort_and_no_share_of_few(actions):
+def check_retention(actions):
     report = of.retention(actions, until="2026-09-01")
     shown = in_order(suppress(report, BELOW), report)
     if shown is None:
@@ -155,6 +154,21 @@ def test_retention_shows_no_small_cohort_and_no_share_of_few(actions):
         assert not active.between(1, BELOW - 1).any()
         assert not passive[active > 0].between(1, BELOW - 1).any()
         assert shown[later][shown["people"].isna()].isna().all()
+
+
+@few
+def test_no_small_count_of_a_report_on_people_can_be_solved_for(examples):
+    for_actions(examples, check_counts)
+
+
+@few
+def test_a_funnel_shows_no_step_of_few_people_and_none_that_few_do_not_reach(examples):
+    for_actions(examples, check_funnel)
+
+
+@few
+def test_retention_shows_no_small_cohort_and_no_share_of_few(examples):
+    for_actions(examples, check_retention)
 
 
 def test_a_report_with_hidden_counts_has_no_report_on_people_and_says_so():
@@ -187,9 +201,16 @@ def test_hosts_are_people_and_are_not_published():
         suppress(of.hosts(frame(rows_of([]))))
 
 
-@given(ACTIONS)
-@settings(max_examples=5)
-def test_what_is_suppressed_is_drawn(actions):
+def test_what_is_suppressed_is_drawn():
+    people = {
+        "people": 6,
+        "month": 0,
+        "source": "email",
+        "then": [("rsvped", 1, "web"), ("attended", 1, None)],
+    }
+    actions = frame(
+        rows_of([people, people | {"people": 2, "source": "ads"}, people | {"people": 30, "month": 2}])
+    )
     for name, report in {
         "engagement": of.engagement(actions),
         "retention": of.retention(actions),

@@ -304,7 +304,7 @@ SOME = st.lists(st.sampled_from(MORE), max_size=3, unique_by=lambda report: repo
 
 
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(ARCHIVES, SOME)
 def test_no_small_count_can_be_solved_for_with_the_frames_of_a_report(archive, more):
     check_frames(archive, more)
@@ -442,7 +442,7 @@ def assert_rest_of_page_adds_nothing(archive: dict[str, Any], published: Publish
 
 
 @pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
-@settings(max_examples=2)
+@settings(max_examples=1)
 @given(ARCHIVES, SOME)
 def test_no_small_count_can_be_solved_for_with_the_files_page_and_plots_of_a_report(archive, more):
     check_files(archive, more)
