@@ -12,11 +12,13 @@ import copy
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
@@ -98,10 +100,15 @@ def noticed(path: Path, text: str, tests: list[str]) -> bool:
         (source / path.relative_to(SOURCE)).write_text(text)
         environment = os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-        try:
-            return subprocess.run(command, env=environment, capture_output=True, timeout=HUNG).returncode != 0
-        except subprocess.TimeoutExpired:
-            return True
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(command, env=environment, start_new_session=True, **quiet) as running:
+            try:
+                return running.wait(HUNG) != 0
+            except subprocess.TimeoutExpired:
+                return True
+            finally:  # also what the tests started, such as a server that a fault keeps from ending
+                with suppress(ProcessLookupError):
+                    os.killpg(running.pid, signal.SIGKILL)
 
 
 def main() -> None:
