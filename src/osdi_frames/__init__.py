@@ -9,7 +9,7 @@ from osdi_frames.messages import quoted
 
 if TYPE_CHECKING:
     from osdi_frames import errors, plots, reports
-    from osdi_frames.archive import Archive, open
+    from osdi_frames.archive import Archive
     from osdi_frames.client.client import Client
     from osdi_frames.errors import OsdiError, ProblemsWarning, ServiceWarning, SourceWarning
     from osdi_frames.local_time import local_to_utc, utc_to_local
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from osdi_frames.shortcuts import (
         check,
         export,
+        open,
         read_events,
         read_signatures,
         read_table,
@@ -70,7 +71,7 @@ _HOMES = {
     "pulls": ("Manifest", "manifests"),
     "errors": ("OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning"),
     "output.files": ("write_csv", "write_excel"),
-    "archive": ("Archive", "open"),
+    "archive": ("Archive",),
     "local_time": ("local_to_utc", "utc_to_local"),
     "privacy": ("pseudonymize",),
     "reports.attendances": (
@@ -108,6 +109,7 @@ _HOMES = {
     "shortcuts": (
         "check",
         "export",
+        "open",
         "read_events",
         "read_signatures",
         "read_table",

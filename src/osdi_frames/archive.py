@@ -1,4 +1,4 @@
-"""The handle of an archive, and `open`."""
+"""The handle of an archive, which `open` returns."""
 
 from __future__ import annotations
 
@@ -12,40 +12,29 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.errors import InvalidArgument, InvalidSource, no_attribute, only_known
+from osdi_frames.errors import InvalidArgument, no_attribute, only_known
 from osdi_frames.keywords import Options, PrivacyOptions
 from osdi_frames.messages import quoted
 from osdi_frames.parsing.check import Inspection, Inspector
-from osdi_frames.parsing.parse import FIRST, Observer, types_among
+from osdi_frames.parsing.parse import Observer
 from osdi_frames.problems import Policy
-from osdi_frames.reader import Reader, Settings
-from osdi_frames.resolving.filters import Filtering, Filters
+from osdi_frames.reader import Reader
+from osdi_frames.resolving.filters import Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tables
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
-from osdi_frames.sources.source import FilePartition, Source
-from osdi_frames.tables import TABLES, known_prefixes, main_table
-from osdi_frames.tables.schema import ElementType
 
 if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no Parquet and no cluster
     import dask.dataframe as dd
 
     from osdi_frames.contents import Contents
     from osdi_frames.output.files import Format
-    from osdi_frames.reports.published import Published
     from osdi_frames.reports.request import ReportRequest
     from osdi_frames.shown_report import ShownReport
 
 
-_MANY = f"large: only the first {FIRST} documents were looked at; check() reads all, scan() streams a table"
-_ONCE = "an open stream can be read once, so nothing was looked at; write it into a file first"
-
-
 class Archive(Reader):
-    """An archive, or the part of it that passes filters.
-
-    `open` returns it; nothing is read until asked. A notebook shows its `contents`.
-    """
+    """An archive, or the part of it that passes filters, of which nothing is read until asked."""
 
     def __repr__(self) -> str:
         asked = {"prefix": self.prefix, **self.filters}
@@ -64,37 +53,27 @@ class Archive(Reader):
     def where(self, **filters: Unpack[Filters]) -> Archive:
         """Return the part of the archive that passes filters.
 
-        A filter holds for every table that leads to it, whatever else is read in the same pass. Child tables follow
-        their element. A table that does not lead to every filter is refused by name; `tables`, `export` and reports
-        leave it out and say so. `actions` are those of the remaining rows, hosted events among them; `people` are those
-        of the remaining actions; taggings and uploads are those of the remaining people.
+        A filter holds for every table that leads to it. Child tables follow their element, `actions` the remaining
+        rows, `people` the remaining actions. A table that does not lead to every filter is refused by name; `tables`,
+        `export` and reports leave it out and say so. What is left out still counts for the numbers of acts, `is_first`,
+        `is_new`, what acts take from people, what is gone or excluded, and titles in reports.
 
         Parameters
         ----------
         since, until
             A year, month, day or time, as ``"2026-05"``, the last one included. Each table is filtered by its own
             date: events by start_date (wall clock), acts, uploads and taggings by created_date (UTC), actions by date.
-            What has no date is left out. What others refer to, as petitions, campaigns, forms and tags, is kept whole.
-        petition
-            An id or a list of them: these petitions and their signatures.
-        campaign
-            An id or a list of them: these event campaigns, their events, and the attendances of these.
+            What has no date is left out; petitions, campaigns, forms and tags are kept whole.
+        petition, campaign
+            An id or a list of them: petitions and their signatures; event campaigns, their events and attendances.
         status
             A status or a list of them, in any spelling: the events that have it, and their attendances.
-
-        Notes
-        -----
-        What is left out still counts for the numbers of acts, `is_first`, `is_new`, what acts take from people, what is
-        gone or excluded, and titles in reports. Acts that refer to nothing, or to an event that is not in the archive,
-        cannot belong to a campaign or a petition: the notes of a report count them. With another `dedupe` than True,
-        attendances are kept by any version of their event.
 
         Raises
         ------
         InvalidArgument
-            For a time that cannot be read, and for filters that no table leads to together, as a petition and a
-            campaign; when it is read, for a table that does not lead to them. An id that occurs nowhere is an
-            UnknownValue when it is read.
+            For a time that cannot be read, and for filters or tables that do not lead to each other. What then reads
+            raises UnknownValue for an id or a status that occurs nowhere.
 
         Examples
         --------
@@ -108,15 +87,14 @@ class Archive(Reader):
         """
         return replace(self, filters=Filters(**{**self.filters, **filters}))
 
-    # ------------------------------------------------------------------------------------------- tables
-
     def table(
         self, name: str, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
     ) -> pd.DataFrame:
         """Read any declared table.
 
         Its columns and dtypes are the same whatever rows come: `str`, `Int64`, `boolean`, `float64`,
-        ``datetime64[us, UTC]``, ``datetime64[us]`` for wall clocks, `object` for lists of text.
+        ``datetime64[us, UTC]``, ``datetime64[us]`` for wall clocks, `object` for lists of text. Rows are numbered from
+        0; the column `excluded` says why reports leave one out.
 
         Parameters
         ----------
@@ -125,30 +103,18 @@ class Archive(Reader):
         columns
             Those to read, in this order; all when not given. Others are not parsed.
         dedupe
-            True makes one row of all versions of an element. The newest is that of the latest `modified_date`, then
-            the one that was received or fetched last. Each block of columns (the act itself, the person, tags,
-            referrer data, sponsor, links) comes from the newest version that carries it: an API page without a person
-            leaves the e-mail address of a delivery. ``"message"`` collapses only the retries of a webhook message,
-            False nothing.
+            True makes one row of all versions of an element: each block of columns (the act itself, the person, tags,
+            referrer data, sponsor, links) comes from the version that carries it and has the latest `modified_date`,
+            then was received or fetched last. ``"message"`` collapses only the retries of a webhook message, False
+            nothing.
         people
-            Whether acts take names, e-mail, phone and location from the table `people` where
-            they have none of their own; `person_filled` lists which they took. Only with ``dedupe=True``.
-
-        Returns
-        -------
-        DataFrame
-            Rows numbered from 0; the column `excluded` says why reports leave one out.
+            With ``dedupe=True``, whether acts take names, e-mail, phone and location from `people` where they have
+            none; `person_filled` lists which they took.
 
         Raises
         ------
-        UnknownTable, UnknownColumn
-            With the names that are nearest.
-        SourceNotFound
-            There is nothing at a path.
-        BadDocument
-            With file, line, key and value.
-        ServiceUnreachable
-            The network failed, and did so again; whatever `on_error` says.
+        UnknownTable, UnknownColumn, SourceNotFound, BadDocument, ServiceUnreachable
+            With the nearest names; there is nothing at a path; a document does not fit; the network failed.
 
         Examples
         --------
@@ -164,20 +130,14 @@ class Archive(Reader):
     def tables(
         self, names: Tables = None, *, dedupe: Dedupe = True, people: bool = True
     ) -> dict[str, pd.DataFrame]:
-        """Read several tables in one pass.
+        """Read several tables in one pass, and return the frame of each by its name.
 
         Parameters
         ----------
         names
-            Names of tables, or a mapping of these to the columns to read (None: all); when not given, every table
-            that leads to the filters of `where`.
+            Names of tables, or a mapping of these to columns (None: all); by default all that lead to the filters.
         dedupe, people
             As for `table`.
-
-        Returns
-        -------
-        dict
-            The frame of each table, by its name.
 
         Examples
         --------
@@ -192,19 +152,9 @@ class Archive(Reader):
         )
 
     def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the events of v2 and v1; see `table`.
+        """Read the events of v2 and v1; see `table`, and `describe` for the columns.
 
-        `start_date` and `end_date` are the wall clock at the place of the event, though the service writes a Z
-        (interface 2.1). The columns:
-
-        event_id, identifiers, api_version, origin_system, created_date, modified_date, name, title,
-        description, instructions, browser_url, featured_image_url, start_date, end_date, timezone,
-        location_venue, location_address, location_locality, location_region, location_postal_code,
-        location_country, location_latitude, location_longitude, location_accuracy, location_language,
-        total_accepted, event_campaign_id, status, transparence, visibility, guests_can_invite_others,
-        capacity, hidden, sponsor_title, sponsor_url, creator_id, organizer_id, self_url,
-        attendances_url, record_attendance_url, event_campaign_url, embed_url, targeting_label,
-        gone_since, excluded, fetched_at, source_file, source_line.
+        `start_date` and `end_date` are the wall clock at the place of the event (interface 2.1).
 
         Examples
         --------
@@ -219,19 +169,9 @@ class Archive(Reader):
     def signatures(
         self, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
     ) -> pd.DataFrame:
-        """Read the petition signatures; see `table`.
+        """Read the petition signatures; see `table`, and `describe` for the columns.
 
-        They come from webhook deliveries and API pages (interface 2.7); one is one row, however often it was
-        delivered. The columns:
-
-        idempotency_key, element, signature_id, identifiers, petition_id, person_id, created_date,
-        modified_date, comments, source, referrer, website, email_referrer, mobile_message_referrer,
-        given_name, family_name, person_created_date, person_modified_date, email, email_status, phone,
-        phone_type, phone_status, location_address, location_locality, location_region,
-        location_postal_code, location_country, location_latitude, location_longitude,
-        location_accuracy, languages_spoken, add_tags, custom_fields, sponsor_title, sponsor_url,
-        self_url, person_url, petition_url, person_filled, gone_since, excluded, received_at, fetched_at,
-        source_file, source_line.
+        They come from webhook deliveries and API pages (interface 2.7).
 
         Examples
         --------
@@ -252,10 +192,8 @@ class Archive(Reader):
     def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
         """Read the people, one row each; see `table`.
 
-        A row says all that is known from people pages, acts and events that embed people. Names,
-        e-mail, phone, address and languages are each from the newest version that carries them; custom fields are
-        merged by name. `first_seen` and `last_seen` are the least and the greatest of the person's own dates and of
-        when the acts were created.
+        Names, e-mail, phone, address and languages are each from the newest page, act or event that carries them;
+        custom fields are merged by name. `first_seen` and `last_seen` take the dates of the person and of the acts.
         """
         return self.table("people", columns, dedupe=dedupe)
 
@@ -268,21 +206,14 @@ class Archive(Reader):
         return self.table("petitions", columns, dedupe=dedupe)
 
     def actions(self, columns: Columns = None, *, people: bool = True) -> pd.DataFrame:
-        """Read who did what, one row an act; see `table`.
-
-        Rows are in order of time.
+        """Read who did what, one row an act, in order of time; see `table`, and `describe` for the columns.
 
         An attendance is ``rsvped`` when it was made and, where `attended` is true, ``attended`` at the event's
-        `start_date`, as the clock there, else at its modified_date, and never before it was made. Who created an
-        event ``hosted``. The columns:
+        `start_date`, else at its modified_date, and never before it was made. Who created an event ``hosted``.
 
-        person_id, date, action, subject_id, title, source, referrer, website, location_country, location_region,
-        amount, currency, number, is_first, is_new, excluded, received_at.
-
-        `number` counts the acts of a person that have a date and are not excluded, from 1; what `where` leaves out is
-        counted, too, so `is_first` is about the archive. `is_new` is true of a first act if the person was created at
-        most a day before or after it, and false if earlier; it is missing if the person was created later, as by an
-        import, or at no known time. Of all other acts it is false.
+        `number` counts the acts of a person that have a date and are not excluded, from 1, those that `where` leaves
+        out as well. `is_new` is true of a first act if the person was created at most a day before or after it, missing
+        if later, as by an import, or at no known time, and false of all other acts.
 
         Examples
         --------
@@ -297,15 +228,10 @@ class Archive(Reader):
     def scan(
         self, name: str, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
     ) -> pa.RecordBatchReader:
-        """Read one table as a stream of record batches.
+        """Read one table as a stream of record batches, which polars, DuckDB and pyarrow take as it is.
 
-        polars, DuckDB and pyarrow take it as it is. With `dedupe` the first batch comes when all has been read: rows
-        wait in a temporary file. Parameters and errors are those of `table`, errors while reading.
-
-        Returns
-        -------
-        pyarrow.RecordBatchReader
-            Its schema carries the meaning of each column.
+        With `dedupe` the first batch comes when all has been read. Parameters and errors are those of `table`; the
+        schema carries the meaning of each column.
 
         Examples
         --------
@@ -319,28 +245,17 @@ class Archive(Reader):
         batches = (batch for _, some in rows for batch in some.to_batches())
         return pa.RecordBatchReader.from_batches(resolution.schemas[name], batches)
 
-    # ----------------------------------------------------------------------------- problems and contents
-
     def check(self) -> pd.DataFrame:
-        """List every problem, and every key not read.
+        """List every problem, and every key that no table reads.
 
         It looks at everything in every document, so it is slower than the readers, and nothing stops it.
 
-        Returns
-        -------
-        DataFrame
-            One row a problem (`osdi_frames.problems.ProblemKind`), equal ones counted: `source_file` and
-            `source_line` of the first, `severity`, `problem`, `detail`, `count`. An ``error`` is what
-            ``on_error="raise"`` stops at; a ``warning`` was mended, is an element that nothing identifies, a date more
-            than ten years away from most others, a collection that lists more than the archive holds, or what a
-            receiver keeps in its quarantine; ``info`` are keys and element types that no table takes, as new fields of
-            the service. Its ``attrs`` count the `files`, `documents` and `elements` read. To see long details whole:
-            ``pd.set_option("display.max_colwidth", None)``.
-
-        Raises
-        ------
-        SourceNotFound
-            There is nothing at a path.
+        The frame has one row a problem (`osdi_frames.problems.ProblemKind`), equal ones counted: `source_file` and
+        `source_line` of the first, `severity`, `problem`, `detail`, `count`. An ``error`` is what ``on_error="raise"``
+        stops at; a ``warning`` was mended, is an element that nothing identifies, a date more than ten years away from
+        most others, a collection that lists more than the archive holds, or what a receiver keeps in its quarantine;
+        ``info`` are keys and element types that no table takes, as new fields of the service. Its ``attrs`` count the
+        `files`, `documents` and `elements` read.
 
         Examples
         --------
@@ -364,84 +279,47 @@ class Archive(Reader):
 
     @cached_property
     def contents(self) -> Contents:
-        """Types with counts and period, files, pulls, problems.
+        """The element types with their counts and periods, files, pulls and problems.
 
-        ``print(archive.contents)`` shows it outside of notebooks. One pass finds it, and is made once; of more than
-        300 MB only the first documents are read, of a stream that cannot be read again none.
+        One pass finds it, and is made once; of more than 300 MB only the first documents are read, of a stream that
+        cannot be read again none.
         """
-        from osdi_frames.contents import COLUMNS, Contents, Files, pulls_of, types_of
+        from osdi_frames.contents import contents_of
 
-        found = Files.of(self)
-        filtering = Filtering(self.filters)
-        filtered = [*filtering.lines(), *filter(None, [filtering.left_out()])]
-        opened = Contents(repr(self), found, filtered, pulls_of(self, found), pd.DataFrame())
-        if self.is_read_once:
-            return replace(opened, note=_ONCE)
-        if found.are_large:
-            return replace(opened, types=self._first_types(), note=_MANY)
-        columns = {name: some for name, some in COLUMNS.items() if self._has(TABLES[name].element)}
-        inspector, resolution = Inspector(None), self.resolution(columns, inspects=True)
-        frames = self.frames(resolution, inspector)
-        inspection = inspector.inspection(resolution.kept)
-        by_address = resolution.known_by_address
-        return replace(
-            opened, types=types_of(inspection, frames), inspection=inspection, known_by_address=by_address
-        )
-
-    def _has(self, element: ElementType) -> bool:
-        """Return whether filters lead to a type, by rows that this archive has."""
-        filtering, is_part = Filtering(self.filters), isinstance(self.source, FilePartition)
-        return filtering.leads_to(element) and not (is_part and filtering.follows(element))
-
-    def _first_types(self) -> pd.DataFrame:
-        """Return the tables of the first documents."""
-        found, _ = types_among(self.first_documents(), known_prefixes(self.prefix))
-        return pd.DataFrame({"table": [main_table(element).name for element in found]})
-
-    # ------------------------------------------------------------------------------ reports and exports
+        return contents_of(self)
 
     def report(self, **options: Unpack[Options]) -> ShownReport:
-        """Make the standard reports in one pass.
+        """Make the standard reports in one pass, and return the frame of each by its name.
+
+        `summary` has the headline figures: `rsvps` are the service's totals of the events that count, or the
+        attendances where no event does; `notes` compare the two, and count the acts that filters leave out because it
+        is not known whether they belong. The attributes `note` and `caveat` of a frame qualify its counts.
 
         Parameters
         ----------
         reports
-            The reports to make, by name; the standard set when not given. `osdi_frames.reports.Report` declares
-            others.
+            The reports to make, by name; the standard set by default. `osdi_frames.reports.Report` declares others.
         show_addresses
-            Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers,
-            websites and titles as they are. By default they are hidden, and what then looks alike is one row.
+            Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers, websites and
+            titles as they are. By default they are hidden, and what then looks alike is one row.
         min_count
-            Hide smaller counts of people, and whatever reveals them: rows, columns, and reports, which then have no
-            rows. All reports of a call are published together; see `osdi_frames.reports.suppress`. The other counts are
-            rounded down to multiples of it. `write_report` keeps a count that changed by less since the report in the
-            folder, with the same filters; the column `kept` says which these are.
+            Hide smaller counts of people, and whatever reveals them, as `osdi_frames.reports.suppress` does for all
+            reports of a call together; round others down to multiples of it. `write_report` keeps a count that changed
+            by less since the report in the folder, with the same filters; the column `kept` says which these are.
         include
             What is not counted by default: some of ``test`` (what the service's "send test" sent), ``gone``
             (deleted), ``cancelled`` and ``hidden`` (events, and their attendances) and ``unaccepted`` (attendances),
-            the values of the column `excluded`. The attribute `note` of each frame says how many were left out.
+            the values of the column `excluded`.
         now
-            The present, when not given the clock's: where nothing has a receipt (`received_at`, `fetched_at`), no later
-            date is compared, measured or foretold from. Else that ends a day after the newest receipt.
+            The present, by default the clock's: no later date is compared, measured or foretold from; where something
+            has a receipt (`received_at`, `fetched_at`), none later than a day after the newest.
         spelling
-            ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as `note`
-            says; ``"exact"`` keeps them apart.
-
-        Returns
-        -------
-        Mapping
-            The frame of each report, by its name. Its attribute `caveat` says what else is to be known of its
-            counts. What filters do not lead to is not reported (see `where`). `summary` has the headline figures:
-            `rsvps` are the service's totals of the events that count, or the attendances where no event does;
-            `notes` compare the two, and count the acts that filters leave out because it is not known whether they
-            belong.
+            ``"merged"`` counts spellings of one source, referrer, website, region or country as one row.
 
         Raises
         ------
-        UnknownValue
-            A petition, campaign or status to filter by occurs nowhere.
-        UnknownReport
-            A name in `reports` that is not in the standard set.
+        UnknownValue, UnknownReport
+            A petition, campaign or status to filter by occurs nowhere; a name is not in the standard set.
         InvalidColumn
             A report by a column that identifies people, or with `min_count` one that has a column per value.
 
@@ -452,40 +330,16 @@ class Archive(Reader):
         >>> of.open(pull).report()["rsvps_by_month"]["rsvps"].to_dict()
         {'2026-05': 12}
         """
+        from osdi_frames.shown_report import read_report
+
         only_known("report", options, Options.__annotations__)
-        return self._report(self._requested(options))
+        return read_report(self, self._requested(options))
 
     def _requested(self, options: Options, *, for_page: bool = False) -> ReportRequest:
         from osdi_frames.reports.request import ReportRequest
 
         now = options.get("now") or datetime.now(UTC)
         return ReportRequest(filters=self.filters, for_page=for_page, **{**options, "now": now})  # type: ignore[arg-type] # checked there
-
-    def _report(self, wanted: ReportRequest, last: Published | None = None) -> ShownReport:
-        from osdi_frames.reports.archive_report import collect, make_reports
-        from osdi_frames.shown_report import ShownReport
-
-        observer = (Inspector if wanted.for_page else Observer)(Policy(self.on_error))
-        resolution = self.resolution(
-            wanted.columns,
-            snapshots=wanted.snapshots,
-            whole=wanted.titles,
-            inspects=wanted.for_page,
-            lists=True,
-        )
-        tables = collect(self.rows(resolution, observer), resolution.schemas, wanted)
-        inspection = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
-        made = make_reports(
-            wanted,
-            tables,
-            inspection=inspection,
-            paths=self.paths,
-            last=last,
-            unplaced=resolution.unplaced,
-            known_by_address=resolution.known_by_address,
-            incomplete=observer.incomplete,
-        )
-        return ShownReport.of(made)
 
     def write_report(
         self,
@@ -495,7 +349,7 @@ class Archive(Reader):
         bom: bool = False,
         **options: Unpack[Options],
     ) -> ShownReport:
-        """Write the standard reports: a page with plots, and files.
+        """Write the standard reports, a page with plots and files, into a folder; see `report` for what is returned.
 
         An earlier report in the folder is replaced as a whole.
 
@@ -507,16 +361,6 @@ class Archive(Reader):
             The files of each report: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
         **options
             As for `report`; `now` is also the time that the page says it was made at.
-
-        Returns
-        -------
-        Mapping
-            The frame of each report, by its name.
-
-        Raises
-        ------
-        DestinationExists
-            As for `export`.
 
         Examples
         --------
@@ -530,6 +374,7 @@ class Archive(Reader):
         from osdi_frames.output.files import FileForm
         from osdi_frames.output.folder import earlier_file, output_folder
         from osdi_frames.reports.published import FILE, Published
+        from osdi_frames.shown_report import read_report
 
         only_known("write_report", options, Archive.write_report.__kwdefaults__, Options.__annotations__)
         if isinstance(formats, str):
@@ -538,7 +383,7 @@ class Archive(Reader):
         wanted = self._requested(options, for_page=True)
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
             last = None if wanted.min_count is None else Published.parsed(earlier_file(destination, FILE))
-            result = self._report(wanted, last)
+            result = read_report(self, wanted, last)
             page.write(result, folder, forms=forms, now=wanted.now)
         return result
 
@@ -557,62 +402,43 @@ class Archive(Reader):
         bom: bool = False,
         **privacy: Unpack[PrivacyOptions],
     ) -> dict[str, int]:
-        """Write tables into a folder, as ``events.parquet`` and so on.
+        """Write tables into a folder, as ``events.parquet`` and so on, and return the number of rows of each.
 
-        The folder appears whole at the end, or not at all. Tables are read in one pass and streamed, so the archive
-        may be larger than memory. The files are readable by their owner only (a folder that exists keeps its mode),
-        and listed in a manifest, ``.osdi-frames.json``.
+        The folder appears whole at the end, or not at all. Tables are read in one pass and streamed. The files are
+        readable by their owner only (a folder that exists keeps its mode), and listed in ``.osdi-frames.json``.
 
         Parameters
         ----------
         destination
-            The folder to make, or an address, as ``s3://bucket/tables``: there the files are uploaded at the end,
-            and the manifest last.
-        tables
-            As for `tables`: the tables to write, or a mapping of these to the columns to write.
+            The folder to make, or an address, as ``s3://bucket/tables``, to which files are uploaded at the end.
+        tables, dedupe, people
+            As for `tables`.
         format
             ``"parquet"`` (zstd; fields carry their meaning and privacy class, the schema its version), ``"csv"``
-            or ``"xlsx"`` (extra ``excel``; see `write_excel`).
+            or ``"xlsx"`` (extra ``excel``).
         partition_by
-            A column: a folder ``by_column=value`` for each value, in which the column itself stays; or
-            ``"month"``: a folder ``month=2026-05`` for each month of an event's `start_date` and of the
-            `created_date` of all else. A table without the column, as child tables, is one file all the same.
-        dedupe, people
-            As for `table`.
+            A column, with a folder ``by_column=value`` for each value, or ``"month"``, with a folder ``month=2026-05``
+            for each month of an event's `start_date` and of the `created_date` of all else. A table without the column,
+            as child tables, is one file.
         overwrite
             Replace an earlier export, of which no file was changed, in a folder without other files.
         engine
-            ``"dask"`` (extra ``dask``): the workers of the current Dask cluster read and write, each table into a
-            folder with a Parquet file of each partition; `destination` is an address, or a folder that they all
-            reach.
-        escape_formulas
-            CSV: write an apostrophe before a text that a spreadsheet would run as a formula: one that begins
-            with ``= + - @`` (also fullwidth, also after blanks), tab, return or line feed.
-        bom
-            CSV: begin with a byte-order mark, by which Excel knows that the file is UTF-8.
+            ``"dask"`` (extra ``dask``): the workers of the current cluster read and write, each table into a folder
+            with a Parquet file of each partition; `destination` is an address, or a folder that they all reach.
+        escape_formulas, bom
+            CSV: write an apostrophe before a text that a spreadsheet would run as a formula; begin with a byte-order
+            mark, by which Excel knows that the file is UTF-8.
         pseudonymize, drop, coordinate_decimals, postal_characters
             Replace what identifies a person by pseudonyms with this key, or drop it: as `pseudonymize` does.
-
-        Returns
-        -------
-        dict
-            The number of rows of each table.
 
         Raises
         ------
         DestinationExists
-            Something at `destination` is not to be replaced, or it is, holds or lies in the source: nothing was
-            overwritten. Or others wrote into the folder while it was replaced: their files are kept, and the
-            message says where.
-        InvalidArgument
-            An unknown format, or one that cannot be partitioned; a key for pseudonyms of less than 32 bytes.
-        InvalidColumn
-            A column that cannot be partitioned by: of lists or times, of a value longer than the name of a folder
-            (255 bytes, with escapes), or of more than 16,384 values.
-        UnknownTable, UnknownColumn, SourceNotFound, BadDocument
-            As for `table`.
-        UnknownValue
-            A petition, campaign or status to filter by occurs nowhere; nothing was written.
+            Something at `destination` is not to be replaced, or it is, holds or lies in the source. Or others wrote
+            into the folder while it was replaced: their files are kept, and the message says where.
+        InvalidArgument, InvalidColumn
+            The format cannot be partitioned, or the column: it has lists, times, too long or too many values. A key for
+            pseudonyms has less than 32 bytes.
 
         Examples
         --------
@@ -651,32 +477,11 @@ class Archive(Reader):
         npartitions: int | None = None,
         blocksize: int = SIZE,
     ) -> dd.DataFrame:
-        """Read any table as a Dask DataFrame (extra ``dask``).
+        """Read any table as a Dask DataFrame (extra ``dask``), with the rows and dtypes of `table`, lists as lists.
 
-        The archive is listed and cut now, and read when something is computed: a partition by each thread of a
-        worker. Columns that are not used are not parsed. With `dedupe` the workers exchange some bytes of each
-        version, and the rows that complete others; rows are where their newest version was read.
-
-        Parameters
-        ----------
-        name, columns, dedupe, people
-            As for `table`; with ``on_error="skip"`` there is a warning for each partition with problems.
-        npartitions
-            How many partitions to make; fewer where there are fewer documents, or files that cannot be cut.
-        blocksize
-            The bytes of a partition where `npartitions` is not given; what is compressed counts eightfold.
-
-        Returns
-        -------
-        dask.dataframe.DataFrame
-            The rows and dtypes of `table`, lists as lists. The rows of each partition are numbered from 0.
-
-        Raises
-        ------
-        InvalidSource
-            The source is an open file or parsed objects, which workers do not have.
-        MissingExtra
-            Dask is not installed.
+        The archive is listed and cut now, as `partitions` says, into `npartitions` or by `blocksize`, and read when
+        something is computed. Columns that are not used are not parsed. With `dedupe`, a row is in the partition in
+        which its newest version was read. The rows of each partition are numbered from 0.
 
         Examples
         --------
@@ -692,41 +497,3 @@ class Archive(Reader):
         chosen = None if columns is None else tuple(dict.fromkeys(columns))
         resolution = self.resolution({name: chosen}, dedupe=dedupe, people=people)
         return dask.read(self, resolution.request, count=npartitions, size=blocksize)
-
-
-def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
-    source: Source, **settings: Unpack[Settings]
-) -> Archive:
-    """Open an archive; nothing is read yet.
-
-    Parameters
-    ----------
-    source
-        A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, parsed JSON (a page, a
-        list of pages, a delivery), or a column or list of JSON texts. Folders are read recursively, sorted by name.
-        What a gateway, a queue or a warehouse has put around a document is taken off.
-    prefix
-        The service's own prefix, in addition to ``platform`` and ``action_network``.
-    on_error
-        ``"raise"`` stops at the first problem; ``"skip"`` leaves a value that does not fit missing, passes
-        over a document that cannot be read, and warns once with the count. `Archive.check` lists all.
-    limits
-        Bounds on the documents and on what is decompressed from one file; see `Limits`.
-    store
-        A folder that keeps what is parsed of files, so that the next reading parses only new and changed ones. It is
-        made where it is missing, and holds the same personal data as the source.
-    progress
-        A progress bar: None shows one on a terminal or in a notebook, and for long work only.
-
-    Examples
-    --------
-    >>> import osdi_frames as of
-    >>> archive = of.open({"title": "March", "total_accepted": 12})
-    >>> archive.events(["title", "total_accepted"])
-       title  total_accepted
-    0  March              12
-    """
-    only_known("open", settings, Settings.__annotations__)
-    if isinstance(source, Reader):
-        raise InvalidSource("this is an open archive already; call its methods, as archive.events()")
-    return Archive(source, **settings)

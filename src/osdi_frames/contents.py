@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pandas as pd
 
 from osdi_frames.errors import counted, printable
-from osdi_frames.parsing.check import Inspection
+from osdi_frames.parsing.check import Inspection, Inspector
+from osdi_frames.parsing.parse import FIRST, types_among
 from osdi_frames.problems import ProblemKind
 from osdi_frames.pulls import Manifest, manifests
 from osdi_frames.reader import Reader
 from osdi_frames.reports import exclusion
+from osdi_frames.resolving.filters import Filtering
 from osdi_frames.sources.source import FilePartition, Part, listed_files
-from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables.people import by_address_alone
 from osdi_frames.tables.resource import GONE_SINCE
 
@@ -39,6 +41,8 @@ _SEVERITIES: Final = {
     "warning": ("warning", "warnings"),
     "info": ("value that no table reads", "values that no table reads"),
 }
+_MANY = f"large: only the first {FIRST} documents were looked at; check() reads all, scan() streams a table"
+_ONCE = "an open stream can be read once, so nothing was looked at; write it into a file first"
 _ROWS = "rows: each element once, all its versions merged; reports leave out the excluded ones"
 
 
@@ -76,11 +80,37 @@ class Files:
         return f"{size / _UNITS[unit]:.1f} {unit}" if unit else counted(size, "byte")
 
 
-def pulls_of(reader: Reader, found: Files) -> list[Manifest]:
-    """Return the manifests of an archive's pulls, oldest first.
+def contents_of(reader: Reader) -> Contents:
+    """Find what is inside an archive, in one pass; of a large one, look at its first documents only."""
+    files, filtering = Files.of(reader), Filtering(reader.filters)
+    filtered = [*filtering.lines(), *filter(None, [filtering.left_out()])]
+    opened = Contents(repr(reader), files, filtered, _pulls_of(reader, files), pd.DataFrame())
+    if reader.is_read_once:
+        return replace(opened, note=_ONCE)
+    if files.are_large:
+        elements, _ = types_among(reader.first_documents(), known_prefixes(reader.prefix))
+        types = pd.DataFrame({"table": [main_table(element).name for element in elements]})
+        return replace(opened, types=types, note=_MANY)
+    is_part = isinstance(reader.source, FilePartition)
+    columns = {
+        name: some
+        for name, some in COLUMNS.items()
+        if filtering.leads_to(element := TABLES[name].element)
+        and not (is_part and filtering.follows(element))
+    }
+    inspector, resolution = Inspector(None), reader.resolution(columns, inspects=True)
+    frames = reader.frames(resolution, inspector)
+    inspection = inspector.inspection(resolution.kept)
+    return replace(
+        opened,
+        types=types_of(inspection, frames),
+        inspection=inspection,
+        known_by_address=resolution.known_by_address,
+    )
 
-    They include those of pulls that have no page yet.
-    """
+
+def _pulls_of(reader: Reader, found: Files) -> list[Manifest]:
+    """Return the manifests of an archive's pulls, oldest first, also of those that have no page yet."""
     if isinstance(reader.source, FilePartition):
         return manifests(part.file for part in found.parts if isinstance(part.file, str))
     return manifests(reader.paths)

@@ -1,4 +1,4 @@
-"""Functions of a source; each is one call of the handle."""
+"""`open`, and functions of a source that are one call of what it returns."""
 
 from __future__ import annotations
 
@@ -8,16 +8,54 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import pandas as pd
 
-from osdi_frames.archive import Archive, open  # noqa: A004 (it is called of.open)
-from osdi_frames.errors import only_known
+from osdi_frames.archive import Archive
+from osdi_frames.errors import InvalidSource, only_known
 from osdi_frames.keywords import ExportOptions, ReportOptions, WriteOptions
-from osdi_frames.reader import Settings
+from osdi_frames.reader import Reader, Settings
 from osdi_frames.resolving.filters import FILTERS
 from osdi_frames.resolving.resolution import Columns, Dedupe
 from osdi_frames.sources.source import Source
 
 if TYPE_CHECKING:
     from osdi_frames.shown_report import ShownReport
+
+
+def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
+    source: Source, **settings: Unpack[Settings]
+) -> Archive:
+    """Open an archive; nothing is read yet.
+
+    Parameters
+    ----------
+    source
+        A path or a list of paths (file, folder, pattern), an fsspec URL, an open binary file, parsed JSON (a page, a
+        list of pages, a delivery), or a column or list of JSON texts. Folders are read recursively, sorted by name.
+        What a gateway, a queue or a warehouse has put around a document is taken off.
+    prefix
+        The service's own prefix, in addition to ``platform`` and ``action_network``.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` leaves a value that does not fit missing, passes
+        over a document that cannot be read, and warns once with the count. `Archive.check` lists all.
+    limits
+        Bounds on the documents and on what is decompressed from one file; see `Limits`.
+    store
+        A folder that keeps what is parsed of files, so that the next reading parses only new and changed ones. It is
+        made where it is missing, and holds the same personal data as the source.
+    progress
+        A progress bar: None shows one on a terminal or in a notebook, and for long work only.
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> archive = of.open({"title": "March", "total_accepted": 12})
+    >>> archive.events(["title", "total_accepted"])
+       title  total_accepted
+    0  March              12
+    """
+    only_known("open", settings, Settings.__annotations__)
+    if isinstance(source, Reader):
+        raise InvalidSource("this is an open archive already; call its methods, as archive.events()")
+    return Archive(source, **settings)
 
 
 def _opened(

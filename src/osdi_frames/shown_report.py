@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.reports.archive_report import ReportResult
+from osdi_frames.parsing.check import Inspector
+from osdi_frames.parsing.parse import Observer
+from osdi_frames.problems import Policy
+from osdi_frames.reports.archive_report import ReportResult, collect, make_reports
 from osdi_frames.reports.printed import as_text
 
 if TYPE_CHECKING:  # who reads the frames needs no plots
     from matplotlib.axes import Axes
+
+    from osdi_frames.reader import Reader
+    from osdi_frames.reports.published import Published
+    from osdi_frames.reports.request import ReportRequest
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -19,11 +26,6 @@ class ShownReport(ReportResult):
 
     Printed, it is the figures in one line, and what is not among them. A notebook shows the sections of the page.
     """
-
-    @classmethod
-    def of(cls, result: ReportResult) -> Self:
-        """Return a result as one that is shown."""
-        return cls(**{field.name: getattr(result, field.name) for field in fields(result)})
 
     def plot(self, name: str, *, ax: Axes | None = None) -> Axes:
         """Draw a report.
@@ -95,3 +97,27 @@ class ShownReport(ReportResult):
         from osdi_frames.page.notebook import html
 
         return html(self)
+
+
+def read_report(reader: Reader, request: ReportRequest, last: Published | None = None) -> ShownReport:
+    """Read what a report needs in one pass, and make it; `last` is what was published before."""
+    observer = (Inspector if request.for_page else Observer)(Policy(reader.on_error))
+    resolution = reader.resolution(
+        request.columns,
+        snapshots=request.snapshots,
+        whole=request.titles,
+        inspects=request.for_page,
+        lists=True,
+    )
+    tables = collect(reader.rows(resolution, observer), resolution.schemas, request)
+    result = make_reports(
+        request,
+        tables,
+        inspection=observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None,
+        paths=reader.paths,
+        last=last,
+        unplaced=resolution.unplaced,
+        known_by_address=resolution.known_by_address,
+        incomplete=observer.incomplete,
+    )
+    return ShownReport(**{field.name: getattr(result, field.name) for field in fields(result)})

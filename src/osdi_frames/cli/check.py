@@ -7,11 +7,11 @@ from typing import Any
 import click
 import pandas as pd
 
-from osdi_frames.archive import open as open_archive
 from osdi_frames.cli import Status
 from osdi_frames.cli.options import as_json, print_json, progress, runs, sources, store
 from osdi_frames.errors import counted, printable
 from osdi_frames.problems import Place, ProblemKind
+from osdi_frames.shortcuts import open as open_archive
 
 
 @runs("osdi-frames check data")
