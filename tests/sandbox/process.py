@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from osdi_frames import sandbox
-from tests.clocks import GUARD
+from tests.forks import Program
 
 COMMAND = "import sys; sys.argv.insert(1, 'sandbox'); from osdi_frames.cli import main; main()"
 
@@ -20,14 +18,14 @@ COMMAND = "import sys; sys.argv.insert(1, 'sandbox'); from osdi_frames.cli impor
 class Process:
     """A running command and the sandbox that it serves."""
 
-    process: subprocess.Popen[str]
+    process: Program
     running: sandbox.Running
     printed: list[str]
 
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone."""
-        self.process.kill()
-        self.process.wait()
+        with self.process:
+            self.process.kill()
 
 
 def start(*arguments: object, file_limit: int | None = None) -> Process:
@@ -37,12 +35,7 @@ def start(*arguments: object, file_limit: int | None = None) -> Process:
         if file_limit
         else ""
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", limit + COMMAND, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    )
+    process = Program(limit + COMMAND, *arguments)
     printed = [process.stdout.readline().rstrip() for _ in range(4)]
     return Process(process, sandbox.Running("127.0.0.1", urlsplit(printed[0].split()[1]).port), printed)
 
@@ -51,9 +44,8 @@ def start(*arguments: object, file_limit: int | None = None) -> Process:
 def served(db: Path, *arguments: object) -> Iterator[Process]:
     """Serve a database on a free port while the context lasts, and stop it as a person would."""
     started = start("--db", db, "--port", 0, *arguments)
-    try:
-        yield started
-    finally:
-        started.process.terminate()
-        started.process.wait(timeout=GUARD)
-        started.process.stdout.close()
+    with started.process:
+        try:
+            yield started
+        finally:
+            started.process.terminate()

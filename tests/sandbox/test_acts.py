@@ -124,7 +124,7 @@ def test_any_body_is_refused_or_answered_with_what_fits_the_tables(alone, caller
     of_id = published(alone, caller, act)
     path = f"/{act.of}s/{of_id}/{act.plural}"
 
-    @settings(max_examples=30)
+    @settings(max_examples=6)
     @given(body=SIGNATURES, own=OWN, changes=OWN)
     def check(body, own, changes):
         answer = caller.v2.post(path, content=json.dumps(body | own))

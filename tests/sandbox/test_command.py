@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from osdi_frames import sandbox
 from osdi_frames.cli import main
 from osdi_frames.cli.sandbox import command
 from osdi_frames.sample import World
-from tests.clocks import GUARD
+from tests import forks
 
 from .process import served, start
 from .schemas import assert_valid, collection, event_v1, event_v2, signature
@@ -24,8 +23,17 @@ from .test_collections import pages
 
 
 def test_it_prints_its_addresses_and_keys_serves_a_demo_and_ends(tmp_path):
-    with served(tmp_path / "sandbox.db", "--demo", "--prefix", "action_network", "--lenient") as process:
+    words = (
+        "--demo",
+        "--prefix",
+        "action_network",
+        "--lenient",
+        "--allow-webhook-hosts",
+        "other.example, a.example",
+    )
+    with served(tmp_path / "sandbox.db", *words) as process:
         running = process.running
+        running.admin("POST", "webhooks", url="http://a.example/hook")
         assert process.printed == [
             f"v2     {running.base_url}  (key in the header OSDI-API-Token)",
             f"v1     {running.base_url_v1}  (key in the header api-key)",
@@ -63,13 +71,6 @@ def identified(app):
     return [(one.resource_id, one.fields) for one in app.state.service.store.resources("event")]
 
 
-def test_a_demo_that_is_started_again_has_the_same_events(demo):
-    app = sandbox.create_app()
-    sandbox.fill_demo(app)
-    assert identified(app) == identified(demo)
-    app.state.service.store.close()
-
-
 def test_the_demo_is_the_sample_s_world(demo):
     """Titles, RSVPs, campaigns and moments are those of the world that the sample makes of the same seed."""
     world = World(seed=7, event_count=120, prefix="platform")
@@ -96,7 +97,7 @@ def test_a_sandbox_with_events_is_not_filled(demo):
     assert identified(demo) == before
 
 
-def test_a_sandbox_that_is_being_served_is_filled_at_once():
+def test_a_sandbox_that_is_being_served_is_filled_at_once_and_always_with_the_same_events(demo):
     app = sandbox.create_app()
     with sandbox.serve(app) as running, ThreadPoolExecutor(1) as pool:
         filling = pool.submit(sandbox.fill_demo, app, origin=running.origin)
@@ -106,6 +107,7 @@ def test_a_sandbox_that_is_being_served_is_filled_at_once():
         filling.result()
         assert counts <= {0, 120}
         assert len(running.admin("GET", "events")) == 120
+        assert identified(app) == identified(demo)
 
 
 def test_the_demo_s_rsvps_have_sources_and_times_of_their_own(demo):
@@ -132,13 +134,16 @@ def test_a_port_that_is_taken_is_an_error(running, monkeypatch, capsys):
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--prefix", 'a"b'), ("--retry-after", "soon"), ("--retry-after", "1,nan"), ("--port", "x")]
-)
-def test_an_impossible_setting_is_a_usage_error(arguments):
-    tried = CliRunner().invoke(command, arguments)
-    assert tried.exit_code == 2
-    assert f"Invalid value for '{arguments[0]}'" in tried.output
+def test_an_impossible_setting_is_a_usage_error():
+    for arguments in (
+        ("--prefix", 'a"b'),
+        ("--retry-after", "soon"),
+        ("--retry-after", "1,nan"),
+        ("--port", "x"),
+    ):
+        tried = CliRunner().invoke(command, arguments)
+        assert tried.exit_code == 2
+        assert f"Invalid value for '{arguments[0]}'" in tried.output
 
 
 def test_an_interrupted_sandbox_says_what_was_kept(tmp_path):
@@ -147,15 +152,14 @@ def test_an_interrupted_sandbox_says_what_was_kept(tmp_path):
         (("--db", tmp_path / "s.db"), f"kept in {tmp_path / 's.db'}"),
     ):
         started = start(*options, "--port", 0)
-        started.running.admin("GET", "")
-        started.process.send_signal(signal.SIGINT)
-        assert said in started.process.stdout.read()
-        assert started.process.wait(timeout=GUARD) == 130
-        started.process.stdout.close()
+        with started.process:
+            started.running.admin("GET", "")
+            started.process.send_signal(signal.SIGINT)
+            assert said in started.process.stdout.read()
+        assert started.process.returncode == 130
 
 
 def test_without_the_extra_it_says_how_to_install_it():
-    blocked = "import sys; sys.modules['starlette'] = None; import osdi_frames.sandbox"
-    tried = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, timeout=GUARD)
+    tried = forks.run("import sys; sys.modules['starlette'] = None; import osdi_frames.sandbox", fresh=True)
     assert "MissingExtra" in tried.stderr
     assert "pip install 'osdi-frames[serve]'" in tried.stderr

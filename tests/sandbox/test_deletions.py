@@ -128,12 +128,12 @@ def test_identifiers_of_what_was_deleted_are_free_again(person, running):
     assert "crm:1" in second["identifiers"]
 
 
-@pytest.mark.parametrize("kind", ["events", "signatures", "attendances", "campaigns", "petitions", "people"])
-def test_what_is_not_there_cannot_be_deleted_and_the_api_deletes_nothing(running, person, kind):
-    with pytest.raises(RequestRefused) as refused:
-        running.admin("DELETE", f"{kind}/x")
-    assert refused.value.status == 404
-    assert person.v2.delete(f"/{kind}/x").status_code in (404, 405)
+def test_what_is_not_there_cannot_be_deleted_and_the_api_deletes_nothing(running, person):
+    for kind in ("events", "signatures", "attendances", "campaigns", "petitions", "people"):
+        with pytest.raises(RequestRefused) as refused:
+            running.admin("DELETE", f"{kind}/x")
+        assert refused.value.status == 404
+        assert person.v2.delete(f"/{kind}/x").status_code in (404, 405)
 
 
 def test_a_deletion_outlives_a_restart_and_nothing_is_sent(tmp_path, receiver):

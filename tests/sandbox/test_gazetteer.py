@@ -39,24 +39,22 @@ def test_every_place_is_found_by_its_postal_code():
         assert -180 <= located["location"]["longitude"] <= 180
 
 
-@pytest.mark.parametrize(
-    ("entered", "region"),
-    [
+def test_a_known_city_without_postal_code_is_approximate():
+    for entered, region in (
         ({"locality": "springfield", "region": "OR"}, "OR"),
         ({"locality": "SPRINGFIELD", "region": "IL"}, "IL"),
         ({"locality": "münchen", "country": "DE"}, "BY"),
-    ],
-)
-def test_a_known_city_without_postal_code_is_approximate(entered, region):
-    located = GAZETTEER.geocode(entered | {"address_lines": ["1 Main St"]})
-    assert located["region"] == region
-    assert located["location"]["accuracy"] == "Approximate"
-    assert "latitude" in located["location"]
+    ):
+        located = GAZETTEER.geocode(entered | {"address_lines": ["1 Main St"]})
+        assert located["region"] == region
+        assert located["location"]["accuracy"] == "Approximate"
+        assert "latitude" in located["location"]
 
 
-@pytest.mark.parametrize(
-    ("entered", "region"),
-    [
+@pytest.mark.contract("2.2 region")
+def test_a_region_becomes_its_code_where_it_is_known():
+    """Interface 2.2 region: a subdivision code, overwritten from geocoding; unknown text stays as it was entered."""
+    for entered, region in (
         ({"region": "California"}, "CA"),
         ({"region": " new   YORK "}, "NY"),
         ({"region": "US-TX"}, "TX"),
@@ -70,12 +68,8 @@ def test_a_known_city_without_postal_code_is_approximate(entered, region):
         ({"region": "Atlantis"}, "Atlantis"),
         ({"locality": "Springfield", "region": "Illinois"}, "IL"),
         ({"locality": "Springfield", "region": "Oregon"}, "OR"),
-    ],
-)
-@pytest.mark.contract("2.2 region")
-def test_a_region_becomes_its_code_where_it_is_known(entered, region):
-    """Interface 2.2 region: a subdivision code, overwritten from geocoding; unknown text stays as it was entered."""
-    assert GAZETTEER.geocode(entered)["region"] == region
+    ):
+        assert GAZETTEER.geocode(entered)["region"] == region
 
 
 def test_every_region_of_the_list_is_found_by_its_name():

@@ -51,7 +51,7 @@ def test_events_read_as_they_were_posted(group, version):
     """Interface 2.1, 2.8, 9: posted in one version, read from the pages of both."""
     posted = {}
 
-    @settings(max_examples=40)
+    @settings(max_examples=12)
     @given(
         body=st.fixed_dictionaries(
             {"title": EVENT["title"], "origin_system": EVENT["origin_system"]},
@@ -115,7 +115,7 @@ def test_signatures_read_as_they_were_posted_from_deliveries_and_from_the_collec
     running.admin("POST", "webhooks", url=receiver.url, account=group.account)
     posted = {}
 
-    @settings(max_examples=40)
+    @settings(max_examples=12)
     @given(
         person=SIGNER, comments=st.none() | WORDS, source=st.none() | WORDS, tags=st.lists(WORDS, max_size=3)
     )

@@ -24,10 +24,10 @@ def sample(name):
     return json.loads((SAMPLES / f"{name}.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_the_answer_that_the_contract_describes_is_valid(name):
-    Draft202012Validator.check_schema(SCHEMAS[name])
-    schemas.assert_valid(sample(name), SCHEMAS[name])
+def test_the_answer_that_the_contract_describes_is_valid():
+    for name in SCHEMAS:
+        Draft202012Validator.check_schema(SCHEMAS[name])
+        schemas.assert_valid(sample(name), SCHEMAS[name])
 
 
 def objects(value, path=()):
@@ -41,20 +41,19 @@ def objects(value, path=()):
         yield from objects(child, (*path, key))
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_a_key_that_no_table_has_is_refused_wherever_it_stands(name):
-    for path in objects(sample(name)):
-        changed = at = copy.deepcopy(sample(name))
-        for key in path:
-            at = at[key]
-        at["surprise"] = 1
-        with pytest.raises(AssertionError, match="surprise"):
-            schemas.assert_valid(changed, SCHEMAS[name])
+def test_a_key_that_no_table_has_is_refused_wherever_it_stands():
+    for name in SCHEMAS:
+        for path in objects(sample(name)):
+            changed = at = copy.deepcopy(sample(name))
+            for key in path:
+                at = at[key]
+            at["surprise"] = 1
+            with pytest.raises(AssertionError, match="surprise"):
+                schemas.assert_valid(changed, SCHEMAS[name])
 
 
-@pytest.mark.parametrize(
-    ("name", "field", "value"),
-    [
+def test_a_value_that_no_table_allows_is_refused():
+    for name, field, value in (
         ("event_v2", "total_accepted", "12"),
         ("event_v2", "created_date", "2026-03-01 17:02:11"),
         ("event_v2", "identifiers", []),
@@ -63,8 +62,6 @@ def test_a_key_that_no_table_has_is_refused_wherever_it_stands(name):
         ("event_v1", "_embedded", {}),
         ("collection", "page", 0),
         ("collection", "total_records", None),
-    ],
-)
-def test_a_value_that_no_table_allows_is_refused(name, field, value):
-    with pytest.raises(AssertionError, match=field):
-        schemas.assert_valid(sample(name) | {field: value}, SCHEMAS[name])
+    ):
+        with pytest.raises(AssertionError, match=field):
+            schemas.assert_valid(sample(name) | {field: value}, SCHEMAS[name])
