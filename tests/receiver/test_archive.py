@@ -122,14 +122,15 @@ def test_what_a_terminal_would_obey_in_a_path_is_shown_harmless(tmp_path):
     assert all(line.isprintable() for line in said.split("\n"))
 
 
-@pytest.mark.parametrize(("gone", "named"), [(1, 3), (2, 4)])
-def test_a_segment_that_is_gone_is_noticed_by_the_next(tmp_path, gone, named):
+def test_a_segment_that_is_gone_is_noticed_by_the_next(tmp_path):
     write(tmp_path, [b"[]"] * 5)
     paths = [segment.path for segment in segments(tmp_path / "main")]
-    paths[gone].unlink()
+    paths[1].unlink()
+    paths[3].unlink()
     done = run("verify", tmp_path)
     assert done.exit_code == 1
-    assert f"{paths[gone + 1]}:0: begins with {named} where {named - 1} follows" in done.output
+    assert f"{paths[2]}:0: begins with 3 where 2 follows" in done.output
+    assert f"{paths[4]}:0: begins with 5 where 4 follows" in done.output
 
 
 def test_a_line_that_is_gone_is_noticed(tmp_path):
@@ -198,9 +199,10 @@ def test_erasing_leaves_a_tombstone_and_the_sequence_whole(archive):
     assert verify(archive).erased == 4
 
 
-@pytest.mark.parametrize("email", ["ann@example.org", "ANN@EXAMPLE.ORG", " Ann@Example.org "])
-def test_erasing_by_email_takes_every_address_of_the_person_in_any_case(archive, email):
-    assert erase(archive, emails=[email]).elements == 4
+def test_erasing_by_email_takes_every_address_of_the_person_in_any_case(archive):
+    for number, email in enumerate(("ann@example.org", "ANN@EXAMPLE.ORG", " Ann@Example.org ")):
+        write(archive, [f"[{ANN}]".encode()] * number)
+        assert erase(archive, emails=[email]).elements == (number or 4)
 
 
 def test_erasing_by_the_id_of_a_person_who_is_known_by_an_address_takes_that_person_out(archive):
@@ -219,75 +221,46 @@ def test_erasing_someone_who_is_not_there_changes_no_file(archive):
     assert {path: path.stat().st_ino for path in archive.rglob("*.zst")} == before
 
 
-@pytest.mark.parametrize(
-    "element",
-    [
-        r'{"osdi:signature":{"person":{"email_addresses":[{"address":"ann\u0040example.org"}]}}}',
-        '{"a":{"email_addresses":[{"address":"ann@example.org"}],"email_addresses":[]}}',
-        '{"osdi:donation":{"_links":{"osdi:donor":{"href":"https://x.org/people/ann-1/"}}}}',
-        '{"osdi:attendance":{"_links":{"osdi:person":{"href":"https:\\/\\/x.org\\/p\\/ann-1"}}}}',
-        '{"osdi:signature":{"_links":{"osdi:person":{"href":"https://x.org/people/ann-1?lang=en"}}}}',
-        '{"osdi:signature":{"_links":{"osdi:person":{"href":"https://x.org/p/ann-1/#top"}}}}',
-        '{"osdi:attendance":{"_links":{"osdi:people":{"href":"https://x.org/p/ann-1"}}}}',
-        '{"osdi_signature":{"_links":{"osdi_person":{"href":"https://x.org/p/ann-1"}}}}',
-        '{"osdi:signature":{"action_network_person_id":"ann-1"}}',
-        '{"osdi:signature":{"_links":{"a":{"href":"https://x.org/people/ann%2D1/signatures?page=1"}}}}',
-        '{"osdi:signature":{"action_network:person_id":"ann-1"}}',
-    ],
-    ids=[
-        "escaped",
-        "repeated key",
-        "another link to people",
-        "another type",
-        "query after the id",
-        "fragment after the id",
-        "old link to people",
-        "prefixes of a warehouse",
-        "person_id of a warehouse",
-        "path after the id",
-        "person_id",
-    ],
+ABOUT_ANN = (
+    r'{"osdi:signature":{"person":{"email_addresses":[{"address":"ann\u0040example.org"}]}}}',
+    '{"a":{"email_addresses":[{"address":"ann@example.org"}],"email_addresses":[]}}',
+    '{"osdi:donation":{"_links":{"osdi:donor":{"href":"https://x.org/people/ann-1/"}}}}',
+    '{"osdi:attendance":{"_links":{"osdi:person":{"href":"https:\\/\\/x.org\\/p\\/ann-1"}}}}',
+    '{"osdi:signature":{"_links":{"osdi:person":{"href":"https://x.org/people/ann-1?lang=en"}}}}',
+    '{"osdi:signature":{"_links":{"osdi:person":{"href":"https://x.org/p/ann-1/#top"}}}}',
+    '{"osdi:attendance":{"_links":{"osdi:people":{"href":"https://x.org/p/ann-1"}}}}',
+    '{"osdi_signature":{"_links":{"osdi_person":{"href":"https://x.org/p/ann-1"}}}}',
+    '{"osdi:signature":{"action_network_person_id":"ann-1"}}',
+    '{"osdi:signature":{"_links":{"a":{"href":"https://x.org/people/ann%2D1/signatures?page=1"}}}}',
+    '{"osdi:signature":{"action_network:person_id":"ann-1"}}',
 )
-def test_erasing_finds_the_person_however_it_is_written(tmp_path, element):
-    write(tmp_path, [f"[{element}]".encode()])
-    done = erase(tmp_path, persons=["ann-1"], emails=["ann@example.org"])
-    assert (done.elements, lines(tmp_path)[0].body) == (1, b"[]")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        f"{ANN},".encode(),
-        f"[{ANN}]".encode("utf-16"),
-        b"email=ann%40example.org&x=1",
-        b"[{ann-1",
-        rb'{"email":"ann\u0040example.org"}',
-        rb'{"log":"{\"email\":\"ann\\u0040example.org\"}"}',
-        rb'{"note":"write to\nann@example.org"}',
-        b"note=write+ann%2540example.org",
-        b"<a>ann&#64;example.org</a>",
-        b'{"href":"https:\\/\\/x.org\\/people\\/ann-1?a#b"}',
-    ],
-    ids=[
-        "no array",
-        "UTF-16",
-        "form",
-        "broken",
-        "JSON escape",
-        "JSON in JSON",
-        "after a line break",
-        "percent-encoded twice",
-        "HTML",
-        "query after the id",
-    ],
+def test_erasing_finds_the_person_however_it_is_written(tmp_path):
+    write(tmp_path, [f"[{element}]".encode() for element in ABOUT_ANN])
+    assert erase(tmp_path, persons=["ann-1"], emails=["ann@example.org"]).elements == len(ABOUT_ANN)
+    assert {entry.body for entry in lines(tmp_path)} == {b"[]"}
+
+
+OF_ANN = (
+    f"{ANN},".encode(),
+    f"[{ANN}]".encode("utf-16"),
+    b"email=ann%40example.org&x=1",
+    b"[{ann-1",
+    rb'{"email":"ann\u0040example.org"}',
+    rb'{"log":"{\"email\":\"ann\\u0040example.org\"}"}',
+    rb'{"note":"write to\nann@example.org"}',
+    b"note=write+ann%2540example.org",
+    b"<a>ann&#64;example.org</a>",
+    b'{"href":"https:\\/\\/x.org\\/people\\/ann-1?a#b"}',
 )
-def test_erasing_empties_quarantined_bodies_that_name_the_person(tmp_path, body):
+
+
+def test_erasing_empties_quarantined_bodies_that_name_the_person(tmp_path):
     others = [b"joann@example.org", b"jo.ann@example.org", b"ann@example.organic", b"jo-ann-1", b"ann-12"]
-    write(tmp_path, [body, *others])
-    done = erase(tmp_path, persons=["ann-1"], emails=["ann@example.org"])
-    assert done.quarantined == 1
-    assert body not in quarantined(tmp_path)
-    assert quarantined(tmp_path) == Counter([b"[]", *others])
+    write(tmp_path, [*OF_ANN, *others])
+    assert erase(tmp_path, persons=["ann-1"], emails=["ann@example.org"]).quarantined == len(OF_ANN)
+    assert quarantined(tmp_path) == Counter([*[b"[]"] * len(OF_ANN), *others])
     assert verify(tmp_path).damages == []
 
 
@@ -317,15 +290,15 @@ MENTIONS = {
 }
 
 
-@pytest.mark.parametrize("fields", MENTIONS.values(), ids=MENTIONS.keys())
-def test_an_element_about_someone_else_that_names_the_person_is_not_changed_and_is_named(tmp_path, fields):
-    body = f"[{ANN},{signature('bob-2', 'bob@example.org', **fields)}]".encode()
-    write(tmp_path, [b"[]", body], segment_bytes=1000)
+def test_an_element_about_someone_else_that_names_the_person_is_not_changed_and_is_named(tmp_path):
+    others = [signature("bob-2", "bob@example.org", **fields) for fields in MENTIONS.values()]
+    write(tmp_path, [b"[]", *(f"[{ANN},{other}]".encode() for other in others)], segment_bytes=100_000)
     done = run("erase", tmp_path, "--person", "ann-1", "--email", "ann@example.org")
     assert done.exit_code == 1
-    assert "000000000001.ndjson.zst:2: element 2: names the person" in done.stderr
+    for number, other in enumerate(others, start=2):
+        assert f"000000000001.ndjson.zst:{number}: element 2: names the person" in done.stderr
+        assert lines(tmp_path)[number - 1].body == f"[{other}]".encode()
     assert "ann@example.org" not in done.stderr
-    assert lines(tmp_path)[1].body == body.replace(f"{ANN},".encode(), b"")
 
 
 def test_a_link_to_a_person_serves_as_the_id(archive):
@@ -394,14 +367,14 @@ def test_a_person_who_is_not_found_is_no_success_that_looks_like_any_other(archi
     assert "nothing was found" not in done.stderr
 
 
-@pytest.mark.parametrize("person", ["", " ", "https://x.org/api/v2/people/"])
-def test_an_empty_id_or_address_is_refused_before_it_matches_everything(archive, person):
-    before = stored(archive)
-    with pytest.raises(InvalidArgument, match="empty"):
-        erase(archive, persons=[person])
-    with pytest.raises(InvalidArgument, match="empty"):
-        erase(archive, emails=[" "])
-    assert stored(archive) == before
+def test_an_empty_id_or_address_is_refused_before_it_matches_everything(archive):
+    for person in ("", " ", "https://x.org/api/v2/people/"):
+        before = stored(archive)
+        with pytest.raises(InvalidArgument, match="empty"):
+            erase(archive, persons=[person])
+        with pytest.raises(InvalidArgument, match="empty"):
+            erase(archive, emails=[" "])
+        assert stored(archive) == before
 
 
 def test_erase_asks_whom(archive):
