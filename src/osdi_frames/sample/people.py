@@ -6,15 +6,7 @@ from datetime import datetime
 from random import Random
 
 from osdi_frames.sample import times
-from osdi_frames.sample.deployment import (
-    Deployment,
-    Document,
-    attention,
-    document,
-    href_of,
-    id_of,
-    power_law,
-)
+from osdi_frames.sample.deployment import Deployment, Document, attention, document, href_of, id_of, power_law
 from osdi_frames.sample.words import PLACES, WORDS, Place
 
 _SOURCE_WEIGHTS = power_law(WORDS["sources"])
@@ -226,10 +218,7 @@ def delivered_attendance(
     del attendance[deployment.own("person_id")], attendance[deployment.own("event_id")]
     rng, referrer = deployment.draws(f"delivery of {href_of(attendance)}"), deployment.own("referrer_data")
     attendance[referrer] = {key: text for key, text in attendance[referrer].items() if text != "none"}
-    return {
-        **attendance,
-        "person": signer(deployment, person, rng=rng, signed=signed, joined=joined(person)),
-    }
+    return {**attendance, "person": signer(deployment, person, rng=rng, signed=signed, joined=joined(person))}
 
 
 def referrer_data(rng: Random) -> Document:

@@ -11,15 +11,7 @@ from itertools import cycle
 from random import Random
 
 from osdi_frames.sample import times
-from osdi_frames.sample.deployment import (
-    Deployment,
-    Document,
-    attention,
-    document,
-    href_of,
-    id_of,
-    power_law,
-)
+from osdi_frames.sample.deployment import Deployment, Document, attention, document, href_of, id_of, power_law
 from osdi_frames.sample.people import first_attended, long_known, make_signatures, organizer
 from osdi_frames.sample.words import PLACES, WORDS, Place
 
@@ -163,11 +155,7 @@ class World(Deployment):
         """
         for number, launched in enumerate(launches):
             own_id, sponsor = self.id(kind, number), self._groups[number % len(self._groups)]
-            path, page, made = (
-                (f"{kind}s", own_id),
-                f"{self.site}/{kind}s/{number}",
-                times.iso(launched),
-            )
+            path, page, made = ((f"{kind}s", own_id), f"{self.site}/{kind}s/{number}", times.iso(launched))
             filled = {**words[number % len(words)], "launched": launched, "number": number, "page": page}
             yield {
                 "identifiers": [self.own(own_id)],

@@ -277,15 +277,11 @@ ADDRESSES: Mapping[str, Mapping[str, Handler]] = {
     "/sandbox/lists/{account}": {
         "GET": lambda service, call: list(
             service.store.entries(list_name(service.account(call.ids["account"]).account_id))
-        ),
+        )
     },
-    "/sandbox/faults": {
-        "GET": faults,
-        "POST": inject,
-        "DELETE": lambda service, _: service.faults.clear(),
-    },
+    "/sandbox/faults": {"GET": faults, "POST": inject, "DELETE": lambda service, _: service.faults.clear()},
     "/sandbox/faults/{injection:int}": {
-        "DELETE": lambda service, call: service.faults.clear(int(call.ids["injection"])),
+        "DELETE": lambda service, call: service.faults.clear(int(call.ids["injection"]))
     },
     "/sandbox/requests": {
         "GET": lambda service, _: [asdict(request) for request in service.requests],

@@ -291,13 +291,7 @@ class Service:
     # events, campaigns, petitions, forms and the like
 
     def create_event(
-        self,
-        account: Account,
-        body: Body,
-        site: Site,
-        *,
-        by: str,
-        campaign: Resource | None = None,
+        self, account: Account, body: Body, site: Site, *, by: str, campaign: Resource | None = None
     ) -> Resource:
         """Make an event, or change the identified one (interface 4).
 
