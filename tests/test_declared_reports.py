@@ -27,7 +27,7 @@ THROWAWAY = Report(
     "signatures_by_petition_and_week",
     "Signatures by petition and week",
     by=("petition_id", Period("created_date", "W")),
-    own_measures=(measures.SIGNATURES, measures.PEOPLE),
+    own_measures=(measures.COUNT_OF_SIGNATURES, measures.DISTINCT_PEOPLE),
 )
 
 
@@ -301,7 +301,9 @@ def test_personal_data_within_sources_is_hidden_everywhere_unless_asked_for(show
 def test_each_personal_text_has_its_own_replacement_and_others_are_shown_as_they_are():
     texts = {text: PERSONAL.get(text, text) for text in (*PERSONAL, *HARMLESS)}
     archive = [signed(n, f"{n:02}", "2026-05-04T10:00:00Z", source=text) for n, text in enumerate(texts)]
-    by = Report(SIGNATURES, "by", "By", by=("petition_id", "source"), own_measures=(measures.SIGNATURES,))
+    by = Report(
+        SIGNATURES, "by", "By", by=("petition_id", "source"), own_measures=(measures.COUNT_OF_SIGNATURES,)
+    )
     shown = of.report(archive, reports=[by])["by"].reset_index().sort_values("petition_id")["source"]
     assert dict(zip(texts, shown, strict=True)) == texts
 

@@ -230,7 +230,7 @@ def test_a_report_by_region_alone_knows_the_country():
         "by_region",
         "By region",
         by="location_region",
-        own_measures=(measures.SIGNATURES,),
+        own_measures=(measures.COUNT_OF_SIGNATURES,),
     )
     archive = [signed(0, "a", region="CA", country="US"), signed(1, "a", region="California", country="US")]
     assert counts(of.report(archive, reports=[by_region])["by_region"]) == {"CA": 2}

@@ -15,15 +15,15 @@ if TYPE_CHECKING:  # names of types only: who reads tables needs no plots and no
 
     from osdi_frames.output.files import Format
     from osdi_frames.privacy import Drop, Key
-    from osdi_frames.reports import Analysis, Report
-    from osdi_frames.reports.groups import Spelling
+    from osdi_frames.reports.report import Report
+    from osdi_frames.reports.spelling import Spelling
     from osdi_frames.resolving.resolution import Dedupe
 
 
 class Options(TypedDict, total=False):
     """Keywords of `Archive.report` and `Archive.write_report`."""
 
-    reports: Iterable[Report | Analysis | str]
+    reports: Iterable[Report | str]
     show_addresses: bool
     min_count: int | None
     include: Iterable[str]

@@ -13,7 +13,7 @@ import pandas as pd
 from osdi_frames.errors import MissingExtra, UnknownValue
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
-from osdi_frames.reports.measures import LOCAL, UTC, Convert, local, take, utc
+from osdi_frames.reports.columns import LOCAL, UTC, Convert, convert_columns, local, utc
 
 #: What marks a time whose place is only known to be in a country.
 VAGUE: Final = "place"
@@ -85,7 +85,7 @@ def local_to_utc(events: pd.DataFrame, *, timezone: str | None = None) -> pd.Dat
     1  America/Los_Angeles                       NaT            fold
     """
     events = as_frame(events, caller="local_to_utc")
-    needed = take(events, _NEEDS, report="local_to_utc")
+    needed = convert_columns(events, _NEEDS, report="local_to_utc")
     zones, is_vague = _zones_of(events, needed, timezone)
     start_utc, start_ambiguity = _moments(needed["start_date"], zones)
     end_utc, end_ambiguity = _moments(needed["end_date"], zones)
@@ -153,7 +153,9 @@ def utc_to_local(frame: pd.DataFrame, *, timezone: str | None = None) -> pd.Data
     frame = as_frame(frame, caller="utc_to_local", example="osdi_frames.read_signatures(source)")
     column = "date" if "date" in frame.columns else "created_date"
     is_placed = timezone is None or {*_COORDINATES} <= {*frame.columns}
-    needed = take(frame, {column: utc, **(_COORDINATES if is_placed else {})}, report="utc_to_local")
+    needed = convert_columns(
+        frame, {column: utc, **(_COORDINATES if is_placed else {})}, report="utc_to_local"
+    )
     zones, is_vague = _zones_of(frame, needed, timezone)
     clock, ambiguity = _wall_clocks(needed[column], zones)
     ambiguity = ambiguity.mask(is_vague & needed[column].notna(), VAGUE)

@@ -9,8 +9,9 @@ from osdi_frames.errors import InvalidArgument
 from osdi_frames.parsing.check import Inspector
 from osdi_frames.parsing.parse import Observer
 from osdi_frames.problems import Policy
-from osdi_frames.reports.archive_report import ReportResult, collect, make_reports
+from osdi_frames.reports.archive_report import collect, make_reports
 from osdi_frames.reports.printed import as_text
+from osdi_frames.reports.result import ReportResult
 
 if TYPE_CHECKING:  # who reads the frames needs no plots
     from matplotlib.axes import Axes

@@ -139,7 +139,6 @@ OTHERS |= {
         "NO_DATE",
         "REPORTS",
         "STANDARD",
-        "Analysis",
         "By",
         "Counting",
         "Period",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
-from osdi_frames.reports.analyses import ANALYSES
+from osdi_frames.reports.declared import STANDARD
 from tests.people import (
     check_attribution,
     check_changes,
@@ -283,7 +283,7 @@ def differing(frames: Mapping[str, pd.DataFrame], tables: Mapping[str, list[Row]
 def differing_reports(
     reports: Mapping[str, pd.DataFrame], expected: Mapping[str, list[figures.Line]]
 ) -> list[str]:
-    keyed = [name for name in reports if name not in {analysis.name for analysis in ANALYSES}]
+    keyed = [name for name in reports if name not in {report.name for report in STANDARD if report.function}]
     if {*keyed} != {*expected}:
         return [f"reports: got {keyed}, expected {[*expected]}"]
     found: list[str] = []

@@ -28,9 +28,9 @@ from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import document, sections, tables
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.problems import ProblemKind
-from osdi_frames.reports import Analysis, Report
-from osdi_frames.reports.archive_report import ReportResult
 from osdi_frames.reports.published import FILE
+from osdi_frames.reports.report import Report
+from osdi_frames.reports.result import ReportResult
 from osdi_frames.tables import element_types
 
 _SHARE_DECIMALS = 3  # 3.2% on the page is 0.032 in a file
@@ -66,7 +66,7 @@ def _with_periods(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{f"{name}_period": days for name, days in periods.items()})
 
 
-def _rows(declared: Report | Analysis, frame: pd.DataFrame, form: FileForm) -> pa.Table:
+def _rows(declared: Report, frame: pd.DataFrame, form: FileForm) -> pa.Table:
     """Return a report as rows of a file; those that people read have shares as the page shows them, as 0.032."""
     if form.format != "parquet":
         shares = [column.name for column in declared.shown(frame) if "share" in column.unit]

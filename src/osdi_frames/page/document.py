@@ -10,7 +10,7 @@ import jinja2
 
 from osdi_frames.errors import counted
 from osdi_frames.page import tables
-from osdi_frames.reports.archive_report import ReportResult
+from osdi_frames.reports.result import ReportResult
 
 #: What a line that names what is not counted says to those who call functions or commands.
 _HOW_TO_INCLUDE = re.compile("; include=.*")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from osdi_frames.page import document, sections, tables
-from osdi_frames.reports.archive_report import ReportResult
+from osdi_frames.reports.result import ReportResult
 
 _ROWS = 10
 """Rows that a table shows; a frame has all of them."""

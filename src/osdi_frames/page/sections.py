@@ -16,10 +16,12 @@ from osdi_frames import plots
 from osdi_frames.errors import MissingExtra, counted
 from osdi_frames.local_time import utc_to_local
 from osdi_frames.page import figures, tables
-from osdi_frames.reports import Analysis, Report, weekday_hours
-from osdi_frames.reports.analyses import ACTIONS, CHANGES
-from osdi_frames.reports.archive_report import ReportResult
-from osdi_frames.reports.measures import check_ins, show
+from osdi_frames.reports.declared import ACTS
+from osdi_frames.reports.headline import check_ins
+from osdi_frames.reports.hours import weekday_hours
+from osdi_frames.reports.measures import show
+from osdi_frames.reports.report import Report
+from osdi_frames.reports.result import ReportResult
 
 #: What a line that says which spellings are one row tells those who call functions or commands.
 _HOW_TO_PART: Final = re.compile("; spelling=.*")
@@ -65,7 +67,7 @@ def parts(made: ReportResult, *, rows: int = tables.ROWS) -> Parts:
     """
     found: dict[str, list[Section]] = {}
     for declared, report in made.reports:
-        sections = found.setdefault(_part(declared), [])
+        sections = found.setdefault((declared.part or declared.read_from).capitalize(), [])
         if len(made.tables[declared.read_from]):
             sections.append(_of_report(declared, report, rows, made.notes))
     for part, section in _figures(made):
@@ -73,12 +75,7 @@ def parts(made: ReportResult, *, rows: int = tables.ROWS) -> Parts:
     return found
 
 
-def _part(declared: Report | Analysis) -> str:
-    name = declared.part if isinstance(declared, Analysis) else declared.read_from
-    return name.capitalize()
-
-
-def _of_report(declared: Report | Analysis, report: pd.DataFrame, rows: int, notes: Sequence[str]) -> Section:
+def _of_report(declared: Report, report: pd.DataFrame, rows: int, notes: Sequence[str]) -> Section:
     period, caveat = report.attrs.get("period", ""), report.attrs.get("caveat", "")
     said = [_HOW_TO_PART.sub("", line) for line in caveat.splitlines() if line != period]
     if "new" in report:
@@ -97,14 +94,13 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
-def _plot(declared: Report | Analysis, report: pd.DataFrame) -> Markup | None:
+def _plot(declared: Report, report: pd.DataFrame) -> Markup | None:
     """Draw a report over time, or on people.
 
     Of cohorts the last are drawn, as far as the table goes. Others have bars in their tables.
     """
     draw, height = plots.drawing(declared), _HEIGHT
-    is_on_people = isinstance(declared, Analysis) and declared not in CHANGES
-    if draw is None or not (declared.is_over_time or is_on_people):
+    if draw is None or not (declared.is_over_time or declared.part == "people"):
         return None
     if declared.name in _ROWS:
         row, most = _ROWS[declared.name]
@@ -201,7 +197,7 @@ def cards(made: ReportResult) -> list[tuple[str, str, str]]:
         cards.append(("Signatures", figures["signatures"], "".join(map(_dates, signed))))
         if summary["people"] is not None:
             cards.append(("Signers", figures["people"], "people who signed, each counted once"))
-    days += [*_acted(made, "attendances"), *_acted(made, ACTIONS)]
+    days += [*_acted(made, "attendances"), *_acted(made, ACTS.table)]
     return [*cards, *_period(days, [note for _, _, note in cards])]
 
 
@@ -220,7 +216,7 @@ def _acted(made: ReportResult, table: str) -> list[pd.Series]:
     """Return when somebody acted, unless small counts are hidden."""
     if made.below or table not in made.tables:
         return []
-    column = "date" if table == ACTIONS else "created_date"
+    column = "date" if table == ACTS.table else "created_date"
     return [made.tables[table][column].dt.tz_localize(None)]
 
 

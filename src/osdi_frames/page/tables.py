@@ -10,12 +10,13 @@ from typing import Any, Final, Literal, TypeAlias
 import pandas as pd
 
 from osdi_frames.plots.labels import shortened, with_base
-from osdi_frames.reports import NO_DATE, NONE, Analysis, Report
-from osdi_frames.reports.analyses import MOVED
+from osdi_frames.reports.declared import MOVED
 from osdi_frames.reports.groups import PERIOD_NAMES
-from osdi_frames.reports.measures import Shown, Unit, count_rows, show, show_key
+from osdi_frames.reports.measures import Measure, Unit, show, show_key
 from osdi_frames.reports.movers import MOVERS, movers_first
+from osdi_frames.reports.report import Report
 from osdi_frames.reports.titles import heading, labelled, words
+from osdi_frames.tables.schema import NO_DATE, NONE
 
 ROWS: Final = 200
 """Rows that a table shows; the others are one."""
@@ -84,7 +85,7 @@ class Table:
     seen: int = _SEEN
 
 
-def of_report(declared: Report | Analysis, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
+def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
     """Lay out a report.
 
     A ranked one is as it is, with bars; over time the newest is first, and periods without anything are left out. Of
@@ -109,7 +110,7 @@ def of_report(declared: Report | Analysis, report: pd.DataFrame, *, rows: int = 
     return table
 
 
-def _newest_first(report: pd.DataFrame, shown: Sequence[Shown]) -> pd.DataFrame:
+def _newest_first(report: pd.DataFrame, shown: Sequence[Measure]) -> pd.DataFrame:
     counts = [column.name for column in shown if column.total == "sum" and column.dtype == "int64"]
     report = report[(report[counts] != 0).fillna(True).any(axis=1)] if counts else report  # hidden ones stay
     if report.index.nlevels > 1:
@@ -121,12 +122,12 @@ def _newest_first(report: pd.DataFrame, shown: Sequence[Shown]) -> pd.DataFrame:
 def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:
     """Lay out a frame of texts and a column `count`."""
     keys = [str(name) for name in frame if name != "count"]
-    return _laid_out(frame.set_index(keys), [count_rows("count")], rows=rows)
+    return _laid_out(frame.set_index(keys), [Measure("count")], rows=rows)
 
 
 def _laid_out(
     frame: pd.DataFrame,
-    measures: Sequence[Shown],
+    measures: Sequence[Measure],
     *,
     rows: int,
     ordered_by: str = "",
@@ -156,7 +157,7 @@ def _laid_out(
     )
 
 
-def _others(rows: pd.DataFrame, keys: int, measures: Sequence[Shown]) -> list[Cell] | None:
+def _others(rows: pd.DataFrame, keys: int, measures: Sequence[Measure]) -> list[Cell] | None:
     return _together(rows, keys, measures, f"(other: {len(rows):,})") if len(rows) else None
 
 
@@ -189,12 +190,12 @@ def _cell(value: Any, unit: Unit) -> Cell:
     return Cell(show(value, unit), f"{value:.6g}" if _KINDS[unit] == "share" else str(value))
 
 
-def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Shown], name: str) -> list[Cell]:
+def _together(frame: pd.DataFrame, keys: int, measures: Sequence[Measure], name: str) -> list[Cell]:
     cells = [_cell(_one(frame, measure), measure.unit) for measure in measures]
     return [Cell(name), *[Cell("")] * (keys - 1), *cells]
 
 
-def _one(frame: pd.DataFrame, measure: Shown) -> Any:
+def _one(frame: pd.DataFrame, measure: Measure) -> Any:
     """Return the total of several rows, if any."""
     if measure.total is None or frame[measure.name].isna().all():
         return pd.NA

@@ -25,7 +25,8 @@ from osdi_frames.plots.conversion import attribution, funnel
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.plots.map import event_map, signature_map
 from osdi_frames.plots.participation import engagement, hosts, repeats, retention, weekday_hours
-from osdi_frames.reports import REPORTS, Analysis, Report
+from osdi_frames.reports.declared import REPORTS
+from osdi_frames.reports.report import Report
 
 FUNCTIONS = {report.name: plot_of(report) for report in REPORTS}
 globals().update(FUNCTIONS)
@@ -45,16 +46,30 @@ __all__ += ["signature_map", "weekday_hours"]
 __all__ += FUNCTIONS  # noqa: PLE0605 (names)
 
 
-def drawing(declared: Report | Analysis) -> Callable[..., Axes] | None:
+#: What draws the reports of an archive on people and change; `news` is a list.
+_OF_ARCHIVES = {
+    "changes": compare,
+    "changes_by_source": compare,
+    "changes_by_title": compare,
+    "goals": goals,
+    "engagement": engagement,
+    "funnel": funnel,
+    "attribution": attribution,
+    "retention": retention,
+    "repeats": repeats,
+}
+
+
+def drawing(report: Report) -> Callable[..., Axes] | None:
     """Return what draws a report, if anything does.
 
     >>> from osdi_frames.reports import STANDARD
     >>> {report.name for report in STANDARD if drawing(report) is None}
     {'news'}
     """
-    if isinstance(declared, Analysis):
-        return globals()[declared.plot] if declared.plot else None
-    return FUNCTIONS.get(declared.name) or plot_of(declared)
+    if report.function:
+        return _OF_ARCHIVES.get(report.name)
+    return FUNCTIONS.get(report.name) or plot_of(report)
 
 
 def __dir__() -> list[str]:

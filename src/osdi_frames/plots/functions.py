@@ -10,8 +10,8 @@ from pandas.api.types import is_numeric_dtype
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.plots import axes, categories, over_time
 from osdi_frames.plots.refusal import MEASURES, checked_frame, checked_top, documentation, not_a_report
-from osdi_frames.reports import Report
 from osdi_frames.reports.groups import PERIOD_NAMES, time_levels
+from osdi_frames.reports.report import Report
 from osdi_frames.reports.titles import labelled, words
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.schema import Table
@@ -35,7 +35,7 @@ _INDEX_NAMES = frozenset(PERIOD_NAMES.values()).union(
 def plot_of(declared: Report) -> Callable[..., Axes]:
     """Return the plot of a declared report.
 
-    >>> from osdi_frames.reports import REPORTS
+    >>> from osdi_frames.reports.declared import REPORTS
     >>> plot_of(REPORTS[0]).__name__
     'rsvps_by_campaign'
     """

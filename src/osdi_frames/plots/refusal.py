@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import quoted, shorten
 from osdi_frames.plots.axes import Plot, complete
-from osdi_frames.reports import REPORTS
+from osdi_frames.reports.declared import REPORTS
 
 #: What declared reports call their columns; another name is the caller's.
 MEASURES: Final = frozenset(measure.name for report in REPORTS for measure in report.measures)

@@ -26,7 +26,6 @@ computed. The report is the same, and the frame is left as it was.
 
 from __future__ import annotations
 
-from osdi_frames.reports.analyses import CHANGES, PEOPLE, Analysis
 from osdi_frames.reports.attendances import (
     attendances_by,
     attendances_by_campaign,
@@ -38,12 +37,13 @@ from osdi_frames.reports.attendances import (
 )
 from osdi_frames.reports.change import changes, compare
 from osdi_frames.reports.conversion import attribution, funnel
-from osdi_frames.reports.declared import DECLARED, KEYED, REPORTS, Report
+from osdi_frames.reports.declared import DECLARED, REPORTS, STANDARD
 from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.hours import weekday_hours
 from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.participation import engagement, hosts, repeats, retention
+from osdi_frames.reports.report import Report
 from osdi_frames.reports.rsvps import (
     rsvps_by,
     rsvps_by_campaign,
@@ -65,16 +65,12 @@ from osdi_frames.reports.signatures import (
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables.schema import NO_DATE, NONE
 
-#: What an archive's report is made of, in its order.
-STANDARD: tuple[Report | Analysis, ...] = (*CHANGES, *KEYED, *PEOPLE)
-
 __all__ = [
     "DECLARED",
     "NONE",
     "NO_DATE",
     "REPORTS",
     "STANDARD",
-    "Analysis",
     "By",
     "Counting",
     "Period",

@@ -12,10 +12,10 @@ from osdi_frames.errors import InvalidArgument, counted, nearest
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.declared import NO_SOURCE
-from osdi_frames.reports.groups import By, Groups, Spelling, checked_spelling, contexts, group, named_keys
+from osdi_frames.reports.columns import Convert, convert_columns, identity, text, utc, whole, zone_note
+from osdi_frames.reports.groups import By, Groups, group, named_keys
 from osdi_frames.reports.known import RECEIPTS, Known, latest_time
-from osdi_frames.reports.measures import Convert, identity, take, text, utc, whole, zone_note
+from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 from osdi_frames.tables.actions import ACTS
 
 #: What people do, as the column `action` names it: those who host last.
@@ -65,7 +65,7 @@ class Acts:
         grouping = dict.fromkeys([*keys, *contexts(keys)])
         columns = {*needs, *grouping, *RECEIPTS, exclusion.COLUMN}
         frame = as_frame(actions, caller=report, example=READER, columns=columns).reset_index(drop=True)
-        rows = take(
+        rows = convert_columns(
             frame,
             {name: _NEEDS[name] for name in needs},
             keys=keys,

@@ -1,10 +1,10 @@
-"""The standard reports of an archive, and their notes."""
+"""The standard reports of an archive, made of its rows, with what to say of them."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,133 +12,37 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import SourceWarning, UnknownReport, counted
+from osdi_frames.errors import SourceWarning, counted
 from osdi_frames.frames import frame
-from osdi_frames.messages import listed, quoted
+from osdi_frames.messages import listed
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.parsing.listings import Incomplete
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.pulls import Manifest, manifests
-from osdi_frames.reports import Report, exclusion, first_acts
-from osdi_frames.reports.analyses import ACTIONS, Analysis
-from osdi_frames.reports.declared import ATTENDANCES, GROWTH
+from osdi_frames.reports import exclusion, first_acts
+from osdi_frames.reports.declared import ACTS, ATTENDANCES, GROWTH
+from osdi_frames.reports.headline import hidden_figures, rsvp_notes, rsvps_are_attendances
 from osdi_frames.reports.making import Counting, make
-from osdi_frames.reports.measures import IS_NEW, are_attendances, headline_figures, hidden_figures, rsvp_notes
-from osdi_frames.reports.published import FIGURES, Made, Published, protect_reports
-from osdi_frames.reports.request import HEADLINE, ReportRequest, is_growth
+from osdi_frames.reports.measures import IS_NEW
+from osdi_frames.reports.published import Made, Published, protect_reports
+from osdi_frames.reports.report import Report
+from osdi_frames.reports.request import HEADLINE, ReportRequest
+from osdi_frames.reports.result import ReportResult
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE
-from osdi_frames.tables import TABLES, element_types, main_table
-from osdi_frames.tables.actions import ACTS
+from osdi_frames.tables import TABLES
 from osdi_frames.tables.people import by_address_alone
 
 #: Texts that are the same in many rows.
-_REPEATED: Final = {"attendances": {"event_id"}, ACTIONS: {"action", "subject_id", "title", "source"}}
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ReportResult(Mapping[str, pd.DataFrame]):
-    """The frame of each report, by its name.
-
-    Printed, it is the figures in one line, and what is not among them.
-    """
-
-    tables: dict[str, pd.DataFrame]
-    """The rows that are counted, and the titles."""
-    reports: list[Made]
-    inspection: Inspection | None
-    notes: tuple[str, ...]
-    """What to say of what is counted."""
-    below: int | None = None
-    """The smallest count of people that is shown; None for every count."""
-    hidden: frozenset[str] = frozenset()
-    """The headline figures that are small, or would reveal small counts."""
-    published: Published | None = None
-    """Where small counts are hidden, what is shown of the others."""
-
-    def __getitem__(self, name: str) -> pd.DataFrame:
-        made = {declared.name: frame for declared, frame in self.reports}
-        if name not in made:
-            raise UnknownReport(
-                f"no report {quoted(name)} was made of this archive; there are: {', '.join(made)}"
-            )
-        return made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return (declared.name for declared, _ in self.reports)
-
-    def __len__(self) -> int:
-        return len(self.reports)
-
-    @property
-    def summary(self) -> dict[str, int | None]:
-        """Count events, RSVPs, attendances, signatures, and people.
-
-        A count is None where it is not shown.
-        """
-        found = headline_figures(self.tables)
-        if self.published:
-            found |= self.published.counts[FIGURES]
-        return {name: None if name in self.hidden else count for name, count in found.items()}
-
-    @property
-    def others(self) -> dict[str, int]:
-        """Elements of types that no report counts, most first."""
-        if self.inspection is None:
-            return {}
-        counted_ones = {*HEADLINE, ATTENDANCES.table, *(declared.read_from for declared, _ in self.reports)}
-        counted_ones |= {act.table.name for act in ACTS} if ACTIONS in counted_ones else set()
-        received = {
-            element.type_key: self.inspection.elements[element.name]
-            for element in element_types()
-            if element.type_key and main_table(element).name not in counted_ones
-        }
-        found = {name: count for name, count in received.items() if count} | self.inspection.others
-        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
-
-    @property
-    def rsvps_are_attendances(self) -> bool:
-        """Whether the RSVPs are attendances: no event counts."""
-        return are_attendances(self.tables)
-
-    def __repr__(self) -> str:
-        """Return the figures in one line, then the notes."""
-        figures, parts = self.summary, []
-        if self.rsvps_are_attendances:
-            parts.append(f"{_few(figures['rsvps'], 'RSVP')}{_of_people(figures['rsvp_people'])}")
-        elif "events" in figures:
-            parts.append(f"{_few(figures['events'], 'event')} with {_few(figures['rsvps'], 'RSVP')}")
-        if "signatures" in figures and not (self.rsvps_are_attendances and figures["signatures"] == 0):
-            parts.append(f"{_few(figures['signatures'], 'signature')}{_of_people(figures['people'])}")
-        lines = ["; ".join(parts), *self.notes]
-        if others := self.others:
-            counts = ", ".join(f"{count:,} {name}" for name, count in others.items())
-            lines.append(f"other types, in no report: {counts}")
-        return "\n".join(lines)
-
-
-def _few(count: int | None, noun: str) -> str:
-    """Return a count with its noun; None is few.
-
-    A hidden count is small, or would reveal small ones.
-    """
-    return f"few {noun}s" if count is None else counted(count, noun)
-
-
-def _of_people(count: int | None) -> str:
-    return "" if count is None else f" of {counted(count, 'person', 'people')}"
+_REPEATED: Final = {"attendances": {"event_id"}, ACTS.table: {"action", "subject_id", "title", "source"}}
 
 
 def collect(
     rows: Iterable[tuple[str, pa.Table]], schemas: Mapping[str, pa.Schema], wanted: ReportRequest
 ) -> dict[str, pd.DataFrame]:
-    """Collect the rows for some reports, by table.
-
-    Rows are condensed as they come, to save memory.
-    """
-    keys = {key for declared in wanted.reported if isinstance(declared, Report) for key in declared.keys}
-    keys |= {exclusion.COLUMN}
+    """Collect the rows for some reports, by table, condensed as they come, to save memory."""
+    keys = {key for report in wanted.reported for key in report.keys} | {exclusion.COLUMN}
     parts: dict[str, list[pa.Table]] = {}
     titles = ((name, TABLES[name].schema(TABLES[name].select(ids))) for name, ids in wanted.titles.items())
     every = {**schemas, **{f"{WHOLE}{name}": schema for name, schema in titles}}
@@ -169,53 +73,54 @@ def make_reports(
     `known_by_address` the people without an id; of `incomplete` collections the service lists more than was read;
     `last` is what the report before showed.
     """
-    filtering, states = Filtering(wanted.filters), tables.pop(SNAPSHOTS, pd.DataFrame())
+    filtering, pulls = Filtering(wanted.filters), manifests(paths)
+    states = tables.pop(SNAPSHOTS, pd.DataFrame())
     titles = {name: tables.pop(f"{WHOLE}{name}") for name in wanted.titles}
-    shown = [TABLES[name].element for name in tables if name != ACTIONS]  # these are rows of the other tables
-    notes, counts, counting = filtering.lines(*shown), [], dict(tables)
-    for name in tables:
-        counting[name], reasons = exclusion.split(tables[name], wanted.include)
-        if name != ACTIONS:
-            counts += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
-    pulls = manifests(paths)
-    _warn_of_nothing(paths, counting, filtering, exclusion.note(counts))
+    rows, left_out = _split(tables, wanted.include)
+    _warn_of_nothing(paths, rows, filtering, exclusion.note(left_out))
     _warn_of_incomplete(pulls)
-    of_period = not {"since", "until"}.isdisjoint(filtering.asked)
-    notes += filter(None, [exclusion.note(counts, numbers=wanted.min_count is None)])
-    gone = exclusion.proofs(tables.values()) if "gone" not in wanted.include else ""
-    notes += [gone] if gone else []
-    notes += _not_all(incomplete, numbers=wanted.min_count is None)
-    notes += rsvp_notes(counting, of_period=of_period, below=wanted.min_count)
-    notes[1:1] = _not_reported(wanted.unreported, unplaced, filtering, numbers=wanted.min_count is None)
-    marked = {name: _marked(name, tables) for name in first_acts.OF_ACTS if {name, ACTIONS} <= tables.keys()}
-    tables |= {name: frame for name, (frame, _) in marked.items()}
-    if wanted.min_count is None:
-        notes += [said for frame, said in marked.values() if said and frame[IS_NEW].notna().any()]
-    if known_by_address:  # the number of them is as small as others that are hidden
-        notes.append(by_address_alone(None if wanted.min_count else known_by_address))
-    snapshots = pd.DataFrame()
-    if len(states):
-        snapshots, partial = _snapshots(states, counting["events"], pulls)
-        notes += [f"{counted(partial, 'pull')} not complete, not drawn as growth"] if partial else []
-    made = _make(wanted, {**tables, GROWTH.table: snapshots}, titles)
-    result = ReportResult(counting, made, inspection, tuple(notes))
-    own = {declared.name: dict(frame.attrs) for declared, frame in made}
+    frames, unknown = _with_new_people(tables)
+    snapshots, partial = _snapshots(states, rows["events"], pulls) if len(states) else (pd.DataFrame(), 0)
+    reports = _make(wanted, {**frames, GROWTH.table: snapshots}, titles)
+    numbers, bounds = wanted.min_count is None, {"since", "until"}
+    notes = [
+        *_counting_notes(wanted, filtering, rows, left_out, unplaced, tables.values()),
+        *_not_all(incomplete, numbers=numbers),
+        *rsvp_notes(rows, of_period=not bounds.isdisjoint(filtering.asked), below=wanted.min_count),
+        *(unknown if numbers else ()),
+        by_address_alone(known_by_address if numbers else None) if known_by_address else "",
+        f"{counted(partial, 'pull')} not complete, not drawn as growth" if partial else "",
+    ]
+    result = ReportResult(rows, reports, inspection, tuple(filter(None, notes)))
+    own = {report.name: dict(made.attrs) for report, made in reports}
     if wanted.min_count is not None:
         result = _protected(result, wanted, wanted.min_count, last)
-    _annotate(result, own, snapshots, filtering, counts)
+    _annotate(result, own, snapshots, filtering, left_out)
     return result
 
 
-def _not_all(incomplete: Iterable[Incomplete], *, numbers: bool) -> list[str]:
-    """Say what the archive lacks of collections, without numbers of people where these are hidden."""
-    return [
-        lacking.text if numbers or not lacking.is_of_people else lacking.text_without_counts
-        for lacking in incomplete
-    ]
+def _split(
+    tables: Mapping[str, pd.DataFrame], include: Collection[str]
+) -> tuple[dict[str, pd.DataFrame], list[tuple[str, int, str]]]:
+    """Return the rows that count, and reason, number and noun of the others; acts are rows of the other tables."""
+    rows, left_out = {}, []
+    for name, every in tables.items():
+        rows[name], reasons = exclusion.split(every, include)
+        if name != ACTS.table:
+            left_out += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
+    return rows, left_out
 
 
-def _marked(name: str, tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, str]:
-    return first_acts.marked(tables[name], tables[ACTIONS], table=name, report="report")
+def _with_new_people(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Mark the acts that brought their people; also return notes on people of whom that is not known."""
+    frames, notes = dict(tables), []
+    for name in first_acts.OF_ACTS if ACTS.table in tables else ():
+        if name in tables:
+            frames[name], note = first_acts.marked(
+                tables[name], tables[ACTS.table], table=name, report="report"
+            )
+            notes += [note] if note and frames[name][IS_NEW].notna().any() else []
+    return frames, notes
 
 
 def _warn_of_nothing(
@@ -223,7 +128,7 @@ def _warn_of_nothing(
 ) -> None:
     """Warn where there is nothing to report, or nothing that counts."""
     headline = [name for name in HEADLINE if name in tables]
-    if all(tables[name].empty for name in headline) and not are_attendances(tables):
+    if all(tables[name].empty for name in headline) and not rsvps_are_attendances(tables):
         nothing = " and ".join(f"no {TABLES[name].element.name}" for name in headline)
         named = listed(paths) or "the source"
         why = " passes the filters" if filtering.asked else ""
@@ -240,10 +145,7 @@ def _warn_of_incomplete(pulls: Iterable[Manifest]) -> None:
 
 
 def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:
-    """Return rows in less memory.
-
-    Keys become categories, and the long ids of people, who are only counted, become numbers.
-    """
+    """Return rows in less memory: keys as categories, and the long ids of people, who are only counted, as numbers."""
     for number, name in enumerate(rows.column_names):
         column = rows[name]
         if name == "person_id":
@@ -260,12 +162,9 @@ def _condensed(rows: pa.Table, keys: Collection[str]) -> pa.Table:
 def _snapshots(
     states: pd.DataFrame, events: pd.DataFrame, pulls: Iterable[Manifest]
 ) -> tuple[pd.DataFrame, int]:
-    """Return the states of events, for reports on growth.
+    """Return the states of events, for reports on growth, and the number of pulls that are left out.
 
-    The second value counts the pulls that are left out.
-
-    A pull with a manifest is one moment: its end. One that is not complete would look like a loss or a
-    sudden growth.
+    A pull with a manifest is one moment: its end. A pull that is not complete would look like a loss or sudden growth.
     """
     states = states.dropna(subset=["event_id", "fetched_at"])
     states = states[states["event_id"].isin(events["event_id"].dropna())]
@@ -282,18 +181,36 @@ def _snapshots(
     return states.assign(**{exclusion.COLUMN: None}), len(partial)
 
 
-def _not_reported(
-    tables: Sequence[str], unplaced: Mapping[str, int], filtering: Filtering, *, numbers: bool
+def _counting_notes(
+    wanted: ReportRequest,
+    filtering: Filtering,
+    rows: Mapping[str, pd.DataFrame],
+    left_out: Iterable[tuple[str, int, str]],
+    unplaced: Mapping[str, int],
+    tables: Iterable[pd.DataFrame],
 ) -> Iterator[str]:
-    """Yield which tables filters do not lead to, and how many acts they cannot place, or only which."""
-    if tables:
-        yield f"not reported: {', '.join(tables)} ({filtering.name} does not lead to them)"
-    if found := {name: count for name, count in unplaced.items() if count}:
+    """Yield what is counted, and what is not: by the filters, and of the rows that filters leave."""
+    numbers = wanted.min_count is None
+    yield from filtering.lines(*(TABLES[name].element for name in rows if name != ACTS.table))
+    if wanted.unreported:
+        yield f"not reported: {', '.join(wanted.unreported)} ({filtering.name} does not lead to them)"
+    if lacking := {name: count for name, count in unplaced.items() if count}:
         counts = ", ".join(
-            counted(count, name) if numbers else exclusion.several(name) for name, count in found.items()
+            counted(count, name) if numbers else exclusion.several(name) for name, count in lacking.items()
         )
         about = " and ".join(filtering.columns_asked)
         yield f"not known: the {about} of {counts}; they are left out"
+    yield exclusion.note(left_out, numbers=numbers)
+    if "gone" not in wanted.include:
+        yield exclusion.proofs(tables)
+
+
+def _not_all(incomplete: Iterable[Incomplete], *, numbers: bool) -> list[str]:
+    """Say what the archive lacks of collections, without numbers of people where these are hidden."""
+    return [
+        lacking.text if numbers or not lacking.is_of_people else lacking.text_without_counts
+        for lacking in incomplete
+    ]
 
 
 def _make(
@@ -301,37 +218,29 @@ def _make(
 ) -> list[Made]:
     """Make the reports for which there are rows.
 
-    Growth needs a second pull, and is not made where attendances say when the RSVPs were; some tables are in few
-    archives.
+    Growth is not made where attendances say when the RSVPs were; some tables are in few archives.
     """
     has_dates = len(frames.get(ATTENDANCES.table, ())) > 0
-    made = [
-        (declared, _made(declared, wanted, frames, titles))
-        for declared in wanted.reported
-        if (declared.table in HEADLINE or len(frames[declared.table]))
-        and not (is_growth(declared) and has_dates)
-    ]
-    return [
-        (declared, frame)
-        for declared, frame in made
-        if len(frame) > (1 if is_growth(declared) else 0 if isinstance(declared, Analysis) else -1)
-    ]
+    made = (
+        (report, _made(report, wanted, frames, titles))
+        for report in wanted.reported
+        if (report.table in HEADLINE or len(frames[report.table]))
+        and not (report.kind == "growth" and has_dates)
+    )
+    return [(report, rows) for report, rows in made if len(rows) >= report.least_rows]
 
 
 def _made(
-    declared: Report | Analysis,
+    report: Report,
     wanted: ReportRequest,
     frames: Mapping[str, pd.DataFrame],
     titles: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    if isinstance(declared, Analysis):
-        return declared.make(frames, wanted)
-    return make(
-        declared,
-        frames[declared.table],
-        Counting(include=wanted.include, spelling=wanted.spelling),
-        titles=titles.get(declared.titled.table),
-    )
+    if report.function:
+        return report.function(frames, wanted)
+    counting = Counting(include=wanted.include, spelling=wanted.spelling)
+    titled = report.titled
+    return make(report, frames[report.table], counting, titles=titles.get(titled.table) if titled else None)
 
 
 def _annotate(
@@ -339,41 +248,39 @@ def _annotate(
     own: Mapping[str, Mapping[Any, str]],
     snapshots: pd.DataFrame,
     filtering: Filtering,
-    counts: Sequence[tuple[str, int, str]],
+    left_out: Sequence[tuple[str, int, str]],
 ) -> None:
     """Note in the frames' attributes what is not counted."""
-    for declared, report in result.reports:
-        caveats, element = [], TABLES[declared.read_from].element
-        if is_growth(declared):
-            caveats += _not_drawn(result.tables["events"], snapshots, report, below=result.below)
+    for report, made in result.reports:
+        element, grows = TABLES[report.read_from].element, report.kind == "growth"
+        caveats = [made.attrs.get("period", "")]
+        if grows:
+            caveats += _not_drawn(result.tables["events"], snapshots, made, below=result.below)
         # No spellings of what is hidden: how many there are may be few, too.
-        caveats += [] if result.below else own[declared.name]["caveat"].splitlines()
-        caveats = [*filter(None, [report.attrs.get("period")]), *caveats]
-        report.attrs["caveat"] = "\n".join(caveats)
-        note = own[declared.name]["note"]
-        if is_growth(declared) or result.below:  # of the events; no spellings
-            own_counts = (count for count in counts if count[2] == element.name)
-            note = exclusion.note(own_counts, numbers=result.below is None)
-        report.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), note]))
+        caveats += [] if result.below else [own[report.name]["caveat"]]
+        note = own[report.name]["note"]
+        if grows or result.below:  # of the events; no spellings
+            note = exclusion.note(
+                (count for count in left_out if count[2] == element.name), numbers=result.below is None
+            )
+        made.attrs["caveat"] = "\n".join(filter(None, caveats))
+        made.attrs["note"] = "\n".join(filter(None, [*filtering.lines(element), note]))
 
 
 def _not_drawn(
     events: pd.DataFrame, snapshots: pd.DataFrame, report: pd.DataFrame, *, below: int | None
 ) -> list[str]:
-    """Return sentences on what the last pull lacks.
-
-    Where small counts are hidden, without a number of RSVPs.
-    """
+    """Return sentences on what the last pull lacks, without a number of RSVPs where small counts are hidden."""
     unseen = events[~events["event_id"].isin(snapshots["event_id"])]
     rsvps = int(unseen["total_accepted"].sum())
-    said = []
+    sentences = []
     if len(unseen):
         which = counted(len(unseen), "event that is", "events that are")
         of_rsvps = "" if below else f"the {counted(rsvps, 'RSVP')} of "
-        said.append(f"Without {of_rsvps}{which} in no complete pull.")
+        sentences.append(f"Without {of_rsvps}{which} in no complete pull.")
     if not below and (more := int(events["total_accepted"].sum()) - rsvps - int(report["rsvps"].iloc[-1])):
-        said.append(f"RSVPs since the last complete pull: {more:+,}.")
-    return said
+        sentences.append(f"RSVPs since the last complete pull: {more:+,}.")
+    return sentences
 
 
 def _protected(
@@ -390,7 +297,7 @@ def _protected(
     )
     notes = [*result.notes, *protected.notes]
     if unpublished := wanted.unpublished:
-        which = ", ".join(declared.heading for declared in unpublished)
+        which = ", ".join(report.heading for report in unpublished)
         notes.append(f"not made, as they would reveal some: {which}")
     return replace(
         result,

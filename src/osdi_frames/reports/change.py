@@ -16,10 +16,11 @@ from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import ACTIONS, Acts, noted
-from osdi_frames.reports.declared import NO_SOURCE
-from osdi_frames.reports.groups import By, Spelling, checked_spelling, contexts, group, named_keys
+from osdi_frames.reports.columns import Convert, convert_columns, local, text, utc, whole, zone_note
+from osdi_frames.reports.groups import By, group, named_keys
 from osdi_frames.reports.known import RECEIPTS, Known, latest_time, moment, parsed
-from osdi_frames.reports.measures import Convert, local, show_key, take, text, utc, whole, zone_note
+from osdi_frames.reports.measures import show_key
+from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def compare(
     frame, note = exclusion.counted_rows(frame, include, dated.noun)
     frame = frame.reset_index(drop=True)
     needs = {dated.column: dated.convert, **({dated.sums: whole} if dated.sums else {})}
-    rows = take(frame, needs, keys=keys, report="compare")
+    rows = convert_columns(frame, needs, keys=keys, report="compare")
     known = Known.of(rows[dated.column], latest, dated.noun)
     periods = _Periods.of(known, period, until, report="compare")
     is_within = periods.number >= 0
@@ -293,7 +294,7 @@ def news(
         - date: when (UTC)
     """
     latest = latest_time(tables.values(), now, report="news")
-    dates = take(tables["actions"], {"date": utc}, report="news")["date"]
+    dates = convert_columns(tables["actions"], {"date": utc}, report="news")["date"]
     periods, found = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, until, report="news"), []
     aside: list[str] = []
     for name in (name for name in ("events", "petitions") if name in tables):

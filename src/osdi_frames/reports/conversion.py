@@ -12,8 +12,9 @@ import pandas as pd
 from osdi_frames.errors import InvalidArgument, counted
 from osdi_frames.messages import quoted
 from osdi_frames.reports.acts import Acts, known_action, noted
-from osdi_frames.reports.groups import By, Spelling, checked_spelling
+from osdi_frames.reports.groups import By
 from osdi_frames.reports.known import parsed
+from osdi_frames.reports.spelling import Spelling, checked_spelling
 
 _Z: Final = NormalDist().inv_cdf(0.975)  # of a 95% interval
 _STEPS: Final = ("signed", "rsvped", "attended")

@@ -1,194 +1,38 @@
 """Every report, declared once: its function, plot, page, terminal text and files read it here.
 
-To add a report is to add it to `REPORTS`, and a function to the module of its table where people are to call it.
+To add a report is to add it to `REPORTS`, and a function to the module of its table where people are to call it. What
+an archive's report has on people and change is in `CHANGES` and `PEOPLE`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
-from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal
+from dataclasses import replace
+from typing import Final
 
 import pandas as pd
 
 from osdi_frames.reports import measures
-from osdi_frames.reports.groups import By, Period, contexts, named_keys
-from osdi_frames.reports.measures import Measure, Shown
-from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, TITLED, Titled, heading
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What several reports count.
-
-    Attributes
-    ----------
-    table, count, unit
-        The table whose rows are counted; the column of the main count, and what it counts.
-    measures
-        Its columns.
-    titled
-        The id that has titles.
-    nothing
-        The texts that stand for no value.
-    """
-
-    table: str
-    count: str
-    unit: str
-    measures: tuple[Measure, ...]
-    titled: Titled
-    nothing: tuple[str, ...] = ("",)
-
-
-# A webhook leaves a missing source out; the service's REST API writes the literal `none`.
-NO_SOURCE: Final = ("", "none")
+from osdi_frames.reports.change import changes, compare, news
+from osdi_frames.reports.conversion import attribution, funnel
+from osdi_frames.reports.goals import goals
+from osdi_frames.reports.groups import By, Period
+from osdi_frames.reports.known import RECEIPTS
+from osdi_frames.reports.measures import Measure
+from osdi_frames.reports.participation import engagement, repeats, retention
+from osdi_frames.reports.report import Choices, Function, Joined, Report, Subject, TablesRead
+from osdi_frames.reports.spelling import NO_SOURCE
+from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, heading
 
 EVENTS: Final = Subject("events", "rsvps", "RSVPs", measures.OF_EVENTS, CAMPAIGN)
-GROWTH: Final = Subject("snapshots", "rsvps", "RSVPs", (measures.KNOWN_RSVPS,), CAMPAIGN)
+GROWTH: Final = Subject(
+    "snapshots", "rsvps", "RSVPs", (measures.KNOWN_RSVPS,), CAMPAIGN, read_from=EVENTS.table
+)
 ATTENDANCES: Final = Subject("attendances", "rsvps", "attendances", measures.OF_ATTENDANCES, EVENT, NO_SOURCE)
 SIGNATURES: Final = Subject(
     "signatures", "signatures", "signatures", measures.OF_SIGNATURES, PETITION, NO_SOURCE
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """A key that the rows of another table have.
-
-    It is `column` of the row of `table` with the same `key`.
-    """
-
-    table: str
-    key: str
-    column: str
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A report.
-
-    Attributes
-    ----------
-    subject
-        What it counts: the table, the measures, and what they have in common.
-    name, heading
-        The name of its function, plot and files; its heading, and the title of its plot.
-    by
-        What it groups by, and ``osdi-frames report`` makes it; None where the caller says it.
-    kind
-        ``groups``: a row for each value; ``over time``: a row for each period, with `by` a column for each
-        value; ``growth``: the same for repeated pulls.
-    own_measures
-        Its columns, where they are not those of the subject.
-    joined
-        The key that the rows of another table have.
-    """
-
-    subject: Subject = field(repr=False)
-    name: str
-    heading: str = field(repr=False)
-    by: By | None = field(default=None, repr=False)
-    kind: Literal["groups", "over time", "growth"] = field(default="groups", repr=False)
-    own_measures: tuple[Measure, ...] = field(default=(), repr=False)
-    joined: Joined | None = field(default=None, repr=False)
-    caption: ClassVar[str] = ""
-
-    @property
-    def titled(self) -> Titled:
-        """The id that has titles: its key, or the subject's."""
-        return next((titled for titled in TITLED if titled.key in self.keys), self.subject.titled)
-
-    @property
-    def table(self) -> str:
-        """The table whose frame it takes."""
-        return self.subject.table
-
-    @property
-    def count(self) -> str:
-        """The measure that ranks rows and is drawn."""
-        return self.subject.count
-
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """Its columns."""
-        return self.own_measures or self.subject.measures
-
-    def made_of(self, columns: Collection[Hashable]) -> tuple[Measure, ...]:
-        """Return the measures of a frame with these columns.
-
-        Optional ones are among them where it has what they need.
-        """
-        return tuple(
-            measure
-            for measure in self.measures
-            if not measure.is_optional or measure.needs.keys() <= {*columns}
-        )
-
-    def shown(self, frame: pd.DataFrame) -> tuple[Shown, ...]:
-        """Return the measures that are shown of a frame."""
-        found = (measure for measure in (*self.measures, measures.KEPT) if measure.name in frame.columns)
-        return tuple(measure for measure in found if not measure.is_rare or _is_common(frame[measure.name]))
-
-    @property
-    def unprotected(self) -> tuple[str, ...]:
-        """The columns from which small counts could be computed."""
-        return tuple(measure.name for measure in self.measures if measure.unprotected)
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The names of the columns that it groups by."""
-        return tuple(name for name, _ in named_keys(self.by, report=self.name))
-
-    @property
-    def periods(self) -> tuple[str, ...]:
-        """The names of the keys that are periods."""
-        return tuple(key.name for _, key in named_keys(self.by, report=self.name) if isinstance(key, Period))
-
-    @property
-    def index_names(self) -> tuple[str, ...]:
-        """The names of its index, where these are declared."""
-        if self.kind != "groups":
-            return ("fetched_at" if self.kind == "growth" else "created_date",)
-        keys = named_keys(self.by, report=self.name)
-        return tuple(key.name if isinstance(key, Period) else name for name, key in keys)
-
-    @property
-    def is_over_time(self) -> bool:
-        """Whether its rows are in the order of time."""
-        return bool(self.periods) or self.kind != "groups"
-
-    @property
-    def read_from(self) -> str:
-        """The table whose rows its frame holds."""
-        return EVENTS.table if self.subject is GROWTH else self.table
-
-    @property
-    def reads(self) -> dict[str, tuple[str, ...]]:
-        """The columns that it needs of its table."""
-        return {self.read_from: (*self.columns, *contexts(self.keys))}
-
-    @property
-    def reader(self) -> str:
-        """The call that reads its frame."""
-        repeated = ", dedupe=False" if self.kind == "growth" else ""
-        return f"osdi_frames.open(source).table('{self.read_from}'{repeated})"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the table that it needs."""
-        needs = [name for measure in self.made_of(()) for name in measure.needs]
-        found = self.joined
-        keys = [found.key if found and name == found.column else name for name in self.keys]
-        return tuple(dict.fromkeys([*keys, *needs]))
-
-
-def _is_common(column: pd.Series) -> bool:
-    """Return whether a tenth of the rows have a value."""
-    return bool((column.notna() & (column != 0)).sum() * _RARE >= len(column))
-
-
-_RARE: Final = 10  # rows of which one has a value at least, for its column to be shown
+ACTS: Final = Subject("actions", "", "acts")
+PERSONS: Final = replace(ACTS, count="people", unit="people")
 
 _REGION: Final = ("location_country", "location_region")
 
@@ -220,11 +64,8 @@ REPORTS: Final = (
     Report(GROWTH, "rsvps_over_time", "RSVPs over time", kind="growth"),
     _ranked(ATTENDANCES, "source", "source"),
     _ranked(ATTENDANCES, "referrer", "referrer"),
-    Report(
-        ATTENDANCES,
-        "attendances_by_campaign",
-        "Attendances by campaign",
-        "event_campaign_id",
+    replace(
+        _ranked(ATTENDANCES, "campaign", "event_campaign_id"),
         joined=Joined("events", "event_id", "event_campaign_id"),
     ),
     _ranked(ATTENDANCES, "region", _REGION),
@@ -252,7 +93,7 @@ REPORTS: Final = (
     Report(SIGNATURES, "signatures_by", heading(SIGNATURES.unit)),
     _over_time(SIGNATURES, measures.SIGNATURES_OVER_TIME),
 )
-"""Every report; those of the standard set in the order in which ``osdi-frames report`` makes them."""
+"""Every report by a key; those of the standard set in the order in which ``osdi-frames report`` makes them."""
 
 #: The same by their names.
 DECLARED: Final = {report.name: report for report in REPORTS}
@@ -260,3 +101,196 @@ DECLARED: Final = {report.name: report for report in REPORTS}
 #: Those of the standard set. An archive's report does not join: its filters on events by date would leave attendances
 #: without a campaign.
 KEYED: Final = tuple(report for report in REPORTS if report.by is not None and report.joined is None)
+
+
+_CHANGED: Final = "what changed"
+_WHO: Final = "people"
+_COMING: Final = "Coming to an event counts as an act."
+_MOVED: Final = "First the five that rose most, then the five that fell most."
+_TITLES: Final = ("title", "created_date", "gone_since", "fetched_at")
+
+
+def _acts(*columns: str) -> dict[str, tuple[str, ...]]:
+    """Name the columns of acts that a report needs."""
+    return {ACTS.table: ("person_id", "date", "received_at", *columns)}
+
+
+def _changes_by(*keys: str) -> Function:
+    """Compare the acts of two periods by some columns."""
+
+    def make(tables: TablesRead, how: Choices) -> pd.DataFrame:
+        return compare(
+            tables[ACTS.table],
+            how.compare,
+            by=[*keys],
+            now=how.now,
+            include=how.include,
+            spelling=how.spelling,
+        )
+
+    return make
+
+
+def _funnel(tables: TablesRead, how: Choices) -> pd.DataFrame:
+    """Return the funnel, if somebody reached its second step."""
+    made = funnel(tables[ACTS.table], now=how.now, include=how.include)
+    return made if made["people"].iloc[1] else made.iloc[:0]
+
+
+def _without_total(name: str) -> Measure:
+    """Show counts of which several have no total."""
+    return Measure(name, total=None)
+
+
+def _share(name: str) -> Measure:
+    """Show a share of which several have no total."""
+    return Measure(name, "share", None, "float64")
+
+
+_COMPARED: Final = (
+    Measure("before"),
+    Measure("now"),
+    Measure("change", "change"),
+    Measure("change_share", "change share", ("change", "before"), "float64"),
+)
+
+CHANGES: Final = (
+    Report(
+        ACTS,
+        "changes",
+        "Change in people and acts",
+        own_measures=tuple(replace(column, total=None) for column in _COMPARED),
+        function=lambda tables, how: changes(
+            tables[ACTS.table], how.compare, now=how.now, include=how.include
+        ),
+        needs=_acts("action", "number"),
+        part=_CHANGED,
+    ),
+    Report(
+        ACTS,
+        "changes_by_source",
+        "Change by source",
+        own_measures=_COMPARED,
+        function=_changes_by("source"),
+        needs=_acts("action", "source"),
+        part=_CHANGED,
+        caption=_MOVED,
+    ),
+    Report(
+        ACTS,
+        "changes_by_title",
+        "Change by petition, event or other",
+        own_measures=_COMPARED,
+        function=_changes_by("action", "title"),
+        needs=_acts("action", "title"),
+        part=_CHANGED,
+        caption=_MOVED,
+    ),
+    Report(
+        ACTS,
+        "news",
+        "New and gone",
+        own_measures=(
+            Measure("kind", "text", None, "str"),
+            Measure("news", "text", None, "str"),
+            Measure("date", "time", None, "time"),
+        ),
+        function=lambda tables, how: news(tables, how.compare, now=how.now, include=how.include),
+        needs=_acts() | {"events": _TITLES, "petitions": _TITLES},
+        part=_CHANGED,
+    ),
+    Report(
+        SIGNATURES,
+        "goals",
+        "Goals",
+        own_measures=(
+            _without_total("signatures"),
+            _without_total("goal"),
+            _share("share"),
+            Measure("per_week", "decimal", None, "float64"),
+            Measure("reached", "time", None, "time"),
+            Measure("expected", "time", None, "time"),
+        ),
+        function=lambda tables, how: goals(
+            tables["signatures"], how.goals, tables["petitions"], now=how.now, include=how.include
+        ),
+        needs={
+            "signatures": ("petition_id", "created_date", *RECEIPTS),
+            "petitions": ("petition_id", "title"),
+        },
+        part=_CHANGED,
+    ),
+)
+PEOPLE: Final = (
+    Report(
+        ACTS,
+        "engagement",
+        "New and returning people by month",
+        own_measures=(
+            _without_total("people"),
+            Measure("new"),
+            _without_total("returning"),
+            Measure("actions"),
+        ),
+        function=lambda tables, how: engagement(tables[ACTS.table], include=how.include),
+        needs=_acts("number"),
+        part=_WHO,
+        caption=_COMING,
+        in_time=True,
+    ),
+    Report(
+        PERSONS,
+        "funnel",
+        "From signing to coming within 30 days",
+        own_measures=(
+            _without_total("people"),
+            *map(_share, ("of_first", "of_previous", "low", "high")),
+        ),
+        function=_funnel,
+        needs=_acts("action"),
+        part=_WHO,
+        caption="The 30 days of each person begin with their first signature.",
+    ),
+    Report(
+        replace(PERSONS, count="first_people"),
+        "attribution",
+        "What brought those who RSVPed",
+        own_measures=(
+            Measure("first_people"),
+            Measure("first_share", "share", dtype="float64"),
+            Measure("last_people"),
+            Measure("last_share", "share", dtype="float64"),
+        ),
+        function=lambda tables, how: attribution(
+            tables[ACTS.table], touch="both", include=how.include, spelling=how.spelling
+        ),
+        needs=_acts("action", "number", "source"),
+        part=_WHO,
+    ),
+    Report(
+        ACTS,
+        "retention",
+        "Who came back, by the month of the first act",
+        own_measures=(Measure("people"),),
+        function=lambda tables, how: retention(tables[ACTS.table], now=how.now, include=how.include),
+        needs=_acts("number"),
+        part=_WHO,
+        caption=_COMING,
+        in_time=True,
+    ),
+    Report(
+        PERSONS,
+        "repeats",
+        "People by how often they acted",
+        own_measures=(Measure("people"), Measure("share", "share", dtype="float64")),
+        function=lambda tables, how: repeats(tables[ACTS.table], include=how.include),
+        needs=_acts(),
+        part=_WHO,
+        caption=_COMING,
+    ),
+)
+
+#: What an archive's report is made of, in its order.
+STANDARD: Final = (*CHANGES, *KEYED, *PEOPLE)
+#: The reports whose rows are gains and losses.
+MOVED: Final = ("changes_by_source", "changes_by_title")

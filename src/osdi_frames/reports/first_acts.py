@@ -9,7 +9,8 @@ import pandas as pd
 from osdi_frames.errors import counted
 from osdi_frames.frames import as_frame
 from osdi_frames.reports.acts import READER
-from osdi_frames.reports.measures import IS_NEW, converted, maybe, refuse_lacking, text, utc
+from osdi_frames.reports.columns import converted, maybe, refuse_lacking, text, utc
+from osdi_frames.reports.measures import IS_NEW
 from osdi_frames.tables.actions import ACTS
 
 #: The acts that are the rows of a table, by its name.

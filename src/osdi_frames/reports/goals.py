@@ -12,8 +12,8 @@ from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
+from osdi_frames.reports.columns import UTC, convert_columns, refuse_lacking, text, utc, zone_note
 from osdi_frames.reports.known import RECEIPTS, Known, latest_time, moment
-from osdi_frames.reports.measures import UTC, refuse_lacking, take, text, utc, zone_note
 
 #: Of how long before the end the present rate is.
 _RECENT: Final = pd.Timedelta(days=28)
@@ -92,7 +92,7 @@ def goals(
     include = exclusion.included(include)
     needs = {"petition_id": text, "created_date": utc}
     frame = as_frame(signatures, caller="goals", columns=(*needs, *RECEIPTS, exclusion.COLUMN))
-    rows = take(frame, needs, report="goals")
+    rows = convert_columns(frame, needs, report="goals")
     titles = _titles(petitions)
     ids = [*dict.fromkeys([*titles, *rows["petition_id"].dropna()])]
     counted, note = exclusion.counted_rows(frame.reset_index(drop=True), include, "signature")

@@ -1,21 +1,14 @@
-"""The groups that a report counts by: values, spellings of one value, periods of time.
+"""The groups that a report counts by: values and periods of time.
 
 Every row is in one group, also when it has no value.
-
-Codes of sources and referrers are equal but for case, blanks around them, ``-`` and ``_`` and the form of Unicode: the
-most frequent spelling is shown. Countries and regions become their codes of ISO 3166, addresses of websites their
-host. What is not recognised stays as it is.
 """
 
 from __future__ import annotations
 
 import copy
 import re
-import unicodedata
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -28,17 +21,15 @@ from pandas.tseries.offsets import BaseOffset
 from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.messages import quoted, shorten
 from osdi_frames.problems import FAR
+from osdi_frames.reports.columns import converted, time
 from osdi_frames.reports.known import is_trusted
-from osdi_frames.reports.measures import coded, converted, time
-from osdi_frames.reports.titles import words
-from osdi_frames.tables.schema import NO_DATE, NONE
+from osdi_frames.reports.spelling import CONTEXTS, Spelling, TextKey
+from osdi_frames.tables.schema import NO_DATE
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The periods of a column of times.
-
-    Each is named by its start, as text: ``2026-05``.
+    """The periods of a column of times, each named by its start, as text: ``2026-05``.
 
     Rows far outside of most others are ``before 2024-01`` and ``after 2026-12``, those without a time
     ``(no date)``.
@@ -60,7 +51,7 @@ class Period:
 By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
 """What to group by: a column, a pandas Grouper with a key, a Period, or a list of them."""
 
-Coded: TypeAlias = tuple[NDArray[Any], pd.Index]
+KeyCodes: TypeAlias = tuple[NDArray[Any], pd.Index]
 """The number of each row's value, and the label of each number, labels in order."""
 
 PERIOD_NAMES: Final = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
@@ -110,12 +101,7 @@ class Groups:
     """How many spellings became how many values."""
 
     def ranked(self, counts: pd.Series) -> NDArray[np.int64]:
-        """Return the groups by their counts, largest first.
-
-        Equal ones are in the order of the labels.
-
-        Times stay in order.
-        """
+        """Return the groups by their counts, largest first, then in the order of the labels; times stay in order."""
         counts = counts.reset_index(drop=True)
         ranked = counts if self.in_time else counts.sort_values(ascending=False, kind="stable")
         return ranked.index.to_numpy(dtype="int64")
@@ -134,11 +120,8 @@ class Groups:
 def group(
     frame: pd.DataFrame, by: By, *, nothing: Collection[str], spelling: Spelling, report: str
 ) -> Groups:
-    """Group the rows by the keys that `by` names.
-
-    `nothing` are the texts that stand for no value.
-    """
-    keys: list[Coded] = []
+    """Group the rows by the keys that `by` names; the texts `nothing` stand for no value."""
+    keys: list[KeyCodes] = []
     names: list[str] = []
     notes: list[str] = []
     in_time = False
@@ -151,14 +134,12 @@ def group(
         else:
             column = _one_dtype(column, report=report)
             if isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype):
-                texts = shown = _texts(column, nothing)
-                if spelling == "merged" and (merging := MERGED.get(name)):
-                    context = frame.get(merging.context) if merging.context else None
-                    shown = texts.merged(merging, None if context is None else _texts(context, nothing))
-                    notes += filter(None, [spelling_note(name, texts, shown)])
-                keys.append(_labelled(shown))
+                context = frame[CONTEXTS[name]] if CONTEXTS.get(name) in frame else None
+                codes, note = _of_texts(name, column, context, nothing=nothing, spelling=spelling)
+                keys.append(codes)
+                notes += [note] if note else []
             else:
-                keys.append(_valued(column))
+                keys.append(_of_values(column))
         names.append(key.name if isinstance(key, Period) else name)
         in_time |= isinstance(key, Period) or is_datetime64_any_dtype(keys[-1][1].dtype)
     number, labels = keys[0] if len(keys) == 1 else _together(keys)
@@ -166,9 +147,7 @@ def group(
 
 
 def period_of(freq: str, *, report: str) -> str:
-    """Return the pandas alias of a period.
-
-    It can be named by the offset of its start or end.
+    """Return the pandas alias of a period, which can be named by the offset of its start or end.
 
     >>> [period_of(freq, report="engagement") for freq in ("M", "ME", "QS", "W")]
     ['M', 'M', 'Q', 'W']
@@ -205,7 +184,7 @@ def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) ->
     return Groups(pd.Series(number), labels.set_names(column), in_time=True)
 
 
-def _together(keys: Sequence[Coded]) -> Coded:
+def _together(keys: Sequence[KeyCodes]) -> KeyCodes:
     """Return the combinations of several keys that occur."""
     numbers = pd.DataFrame({place: number for place, (number, _) in enumerate(keys)})
     same = numbers.groupby(list(numbers))
@@ -214,11 +193,8 @@ def _together(keys: Sequence[Coded]) -> Coded:
     return same.ngroup().to_numpy(), pd.MultiIndex.from_arrays(labels)
 
 
-def _binned(times: pd.Series, grouper: pd.Grouper) -> Coded:
-    """Return each time's period, and every period between.
-
-    Long gaps are left out.
-    """
+def _binned(times: pd.Series, grouper: pd.Grouper) -> KeyCodes:
+    """Return each time's period, and every period between but for long gaps."""
     # Not ngroup(): with a Grouper it numbers the rows in the order of time, not in their own.
     in_order = times.dropna().sort_values()
     far = pd.Timedelta(days=FAR * 365.25)
@@ -231,12 +207,10 @@ def _binned(times: pd.Series, grouper: pd.Grouper) -> Coded:
     return number, sizes.index.append(pd.DatetimeIndex(missing))
 
 
-def _in_periods(times: pd.Series, period: Period) -> Coded:
-    """Return each time's period by name, and every name.
+def _in_periods(times: pd.Series, period: Period) -> KeyCodes:
+    """Return each time's period by name, and every name in order.
 
-    Names are in order, and periods far outside are one.
-
-    Far outside are the dates that `check` lists as doubtful.
+    The periods of the dates that `check` lists as doubtful are one before all others, and one after them.
     """
     known = pd.PeriodIndex(times.dt.tz_localize(None).dt.to_period(period.freq))
     present = known.dropna()
@@ -253,10 +227,7 @@ def _in_periods(times: pd.Series, period: Period) -> Coded:
 
 
 def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
-    """Convert a key to texts, times, numbers or booleans.
-
-    Texts are `str`, or categories of it.
-    """
+    """Convert a key to texts (`str`, or categories of it), times, numbers or booleans."""
     dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
     if isinstance(dtype, pd.StringDtype) or is_datetime64_any_dtype(column.dtype):
         return column
@@ -274,197 +245,20 @@ def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
     return column.astype("str")
 
 
-def _valued(column: pd.Series) -> Coded:
+def _of_values(column: pd.Series) -> KeyCodes:
     """Return the times, numbers or booleans of a key."""
     values = time(column) if is_datetime64_any_dtype(column.dtype) else column
     number, labels = pd.factorize(values, sort=True, use_na_sentinel=False)
     return number, pd.Index(labels)
 
 
-def _texts(column: pd.Series, nothing: Collection[str]) -> Texts:
-    """Return a key's texts, ``(none)`` for no value."""
-    codes, known = coded(column)
-    texts = pd.Series([*known, NONE], dtype="str")  # the last one is that of -1
-    texts = texts.mask(texts.str.strip().str.lower().isin(nothing), NONE)
-    return Texts(np.where(codes < 0, len(known), codes.astype("int64")), texts.tolist())
-
-
-def _labelled(texts: Texts) -> Coded:
-    number, names = pd.factorize(pd.Series(texts.texts, dtype="str"), sort=True)
-    used, number = np.unique(number[texts.number], return_inverse=True)
-    return number, names[used]
-
-
-Spelling: TypeAlias = Literal["merged", "exact"]
-Name: TypeAlias = Callable[[str, str], str | None]
-"""Takes a value and that of its context; returns what it is called, None where it is not recognised."""
-
-
-@dataclass(frozen=True, slots=True)
-class Merging:
-    """How the spellings of a column become one."""
-
-    name: Name | None = None
-    """None: spellings with the same key become the most frequent of them."""
-    context: str | None = None
-    """The column that the name depends on."""
-
-
-def key(text: str) -> str:
-    """Return what the spellings of a code have in common.
-
-    >>> key(" Spring_Mail ") == key("spring-mail")
-    True
-    """
-    normal = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip().casefold())
-    return normal.replace("_", "-")
-
-
-#: A host with a dot, with what an address has before and after it.
-_ADDRESS: Final = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@\s]*@)?(?:www\.)?([\w-]+(?:\.[\w-]+)+)\.?(?::\d*)?(?:[/?#].*)?",
-    re.DOTALL,
-)
-
-
-def _host(text: str, _: str) -> str | None:
-    """Return the host of a web address, without ``www.``.
-
-    >>> _host("https://www.Example.org/petitions?page=2", ""), _host("the newsletter", "")
-    ('example.org', None)
-    """
-    found = _ADDRESS.fullmatch(unicodedata.normalize("NFC", text).strip().casefold())
-    return found and found[1]
-
-
-def _country(text: str, _: str = "") -> str | None:
-    """Return the ISO 3166 code of a country.
-
-    >>> [_country(text) for text in ("us", "United States", "usa", "Narnia")]
-    ['US', 'US', 'US', None]
-    """
-    return _countries().get(_plain(text))
-
-
-def _region(text: str, country: str) -> str | None:
-    """Return the ISO 3166 code of a region.
-
-    The code of the country before it is left out.
-
-    >>> [_region(text, "United States") for text in ("California", "ca", "US-CA", "Ontario")]
-    ['CA', 'CA', 'CA', None]
-    """
-    code = _country(country)
-    return _regions(code).get(_plain(text)) if code else None
-
-
-def _plain(text: str) -> str:
-    """Return a text's key without accents."""
-    letters = unicodedata.normalize("NFKD", key(text))
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))
-
-
-@cache
-def _countries() -> dict[str, str]:
-    import pycountry  # here: few reports have countries
-
-    names = ("name", "official_name", "common_name", "alpha_3", "alpha_2")
-    return {
-        _plain(getattr(country, name)): country.alpha_2
-        for name in names  # codes last: they come before names
-        for country in pycountry.countries
-        if hasattr(country, name)
-    }
-
-
-@cache
-def _regions(country: str) -> dict[str, str]:
-    """Return a country's regions by name and code.
-
-    A name that two of them have, as a city and the district around it, is not there.
-    """
-    import pycountry
-
-    regions = pycountry.subdivisions.get(country_code=country) or ()
-    codes = {region.code: region.code.partition("-")[2] for region in regions}
-    names = Counter(_plain(region.name) for region in regions)
-    found = {name: codes[region.code] for region in regions if names[name := _plain(region.name)] == 1}
-    for code, short in codes.items():  # codes last: they come before names
-        found |= {_plain(code): short, _plain(short): short}
-    return found
-
-
-#: How the spellings of each column become one; those of other columns do not.
-MERGED: Final = {
-    "source": Merging(),
-    "referrer": Merging(),
-    "website": Merging(_host),
-    "location_country": Merging(_country),
-    "location_region": Merging(_region, "location_country"),
-}
-
-
-def checked_spelling(spelling: Spelling) -> Spelling:
-    """Return a spelling; raise InvalidArgument for another text."""
-    if spelling not in ("merged", "exact"):
-        raise InvalidArgument(f"spelling is 'merged' or 'exact', not {quoted(spelling)}")
-    return spelling
-
-
-def contexts(columns: Iterable[str]) -> list[str]:
-    """Return the columns that names depend on."""
-    return [context for name in columns if (context := MERGED.get(name, Merging()).context)]
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """The texts of a column; `NONE` is no value.
-
-    `number` has the number of each row's text.
-    """
-
-    number: NDArray[np.int64]
-    texts: Sequence[str]
-
-    @property
-    def count(self) -> int:
-        """How many different texts occur."""
-        used = np.flatnonzero(np.bincount(self.number, minlength=len(self.texts)))
-        return len({self.texts[number] for number in used.tolist()} - {NONE})
-
-    def merged(self, merging: Merging, context: Texts | None) -> Texts:
-        """Return the texts with spellings made one."""
-        if merging.name is None:
-            return Texts(self.number, self._most_frequent())
-        if context is None:
-            number, found = self.number, [(text, "") for text in self.texts]
-        else:
-            size = len(context.texts)
-            number, pairs = pd.factorize(self.number * size + context.number)
-            found = [(self.texts[pair // size], context.texts[pair % size]) for pair in pairs.tolist()]
-        return Texts(number, [text if text == NONE else merging.name(text, of) or text for text, of in found])
-
-    def _most_frequent(self) -> list[str]:
-        """Return each text's most frequent spelling.
-
-        Of equal ones it is one without whitespace around it, the first in code-point order.
-        """
-        counts = np.bincount(self.number, minlength=len(self.texts)).tolist()
-        keys = [key(text) for text in self.texts]
-        shown: dict[str, tuple[int, bool, str]] = {}
-        for each, text, count in zip(keys, self.texts, counts, strict=True):
-            if text != NONE:
-                shown[each] = min((-count, text != text.strip(), text), shown.get(each, (1, False, "")))
-        return [
-            NONE if text == NONE else shown[each][-1] for each, text in zip(keys, self.texts, strict=True)
-        ]
-
-
-def spelling_note(column: str, before: Texts, after: Texts) -> str:
-    """Return a sentence about merged spellings, or nothing."""
-    if after.count == before.count:
-        return ""
-    return (
-        f"{before.count} spellings of {words(column)} became {after.count}; "
-        'spelling="exact" (--exact) keeps them apart'
-    )
+def _of_texts(
+    name: str, column: pd.Series, context: pd.Series | None, *, nothing: Collection[str], spelling: Spelling
+) -> tuple[KeyCodes, str]:
+    """Return the texts of a key, and a note on their spellings."""
+    key, note = TextKey.of(column, nothing), ""
+    if spelling == "merged":
+        key, note = key.merged(name, None if context is None else TextKey.of(context, nothing))
+    number, names = pd.factorize(pd.Series(key.texts, dtype="str"), sort=True)
+    used, number = np.unique(number[key.number], return_inverse=True)
+    return (number, names[used]), note

@@ -12,7 +12,7 @@ from osdi_frames.errors import MissingColumn, counted
 from osdi_frames.frames import as_frame
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
-from osdi_frames.reports.measures import local, take
+from osdi_frames.reports.columns import convert_columns, local
 
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -59,7 +59,7 @@ def weekday_hours(frame: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.Dat
             "weekday_hours needs local_time, which osdi_frames.utc_to_local(frame) adds, or start_date"
         )
     frame, note = exclusion.counted_rows(frame, include, "event" if column == "start_date" else "row")
-    times = take(frame, {column: local}, report="weekday_hours")[column]
+    times = convert_columns(frame, {column: local}, report="weekday_hours")[column]
     known = times.dropna()
     numbers = np.bincount(known.dt.day_of_week * 24 + known.dt.hour, minlength=len(WEEKDAYS) * 24)
     made = pd.DataFrame(

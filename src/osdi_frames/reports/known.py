@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from osdi_frames.errors import InvalidArgument, counted
 from osdi_frames.messages import quoted
 from osdi_frames.problems import trusted_years
-from osdi_frames.reports.measures import UTC, converted, show_key, utc
+from osdi_frames.reports.columns import UTC, converted, utc
+from osdi_frames.reports.measures import show_key
 
 T = TypeVar("T", pd.Timestamp, pd.Timedelta)
 

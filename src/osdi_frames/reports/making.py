@@ -15,18 +15,11 @@ from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion, first_acts
-from osdi_frames.reports.declared import Joined, Report
-from osdi_frames.reports.groups import (
-    By,
-    Groups,
-    Spelling,
-    checked_spelling,
-    contexts,
-    group,
-    group_periods,
-    named_keys,
-)
-from osdi_frames.reports.measures import Convert, Grouped, refuse_lacking, take, utc, zone_note
+from osdi_frames.reports.columns import Convert, convert_columns, refuse_lacking, utc, zone_note
+from osdi_frames.reports.groups import By, Groups, group, group_periods, named_keys
+from osdi_frames.reports.measures import Grouped
+from osdi_frames.reports.report import Joined, Report
+from osdi_frames.reports.spelling import Spelling, checked_spelling, contexts
 from osdi_frames.reports.titles import Titled, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import NONE
@@ -75,19 +68,21 @@ def make(
     """
     counting = replace(counting, by=_by(report, counting.by))
     keys = [name for name, _ in named_keys(counting.by, report=report.name)]
-    frame = _given(report, frame, keys, joined, with_actions=actions is not None)
+    frame = _with_needed_columns(report, frame, keys, joined, with_actions=actions is not None)
     frame, note = _counted(report, frame, counting.include)
     unknown = ""
     if actions is not None:
         frame, unknown = first_acts.marked(frame, actions, table=report.table, report=report.name)
     titled = report.titled
-    titles = None if titles is None else as_frame(titles, caller=report.name, columns=(titled.key, "title"))
+    if titles is not None and titled:
+        titles = as_frame(titles, caller=report.name, columns=(titled.key, "title"))
     needs = _needs(report, counting.by, *frame.columns)
     reader = f"{report.reader} reads {report.read_from}"
-    rows = take(frame, needs, keys=keys, report=report.name, reader=reader)
+    rows = convert_columns(frame, needs, keys=keys, report=report.name, reader=reader)
     groups = _groups(report, frame, rows, counting)
     made = _made(report, rows, groups, counting)
-    made = made if titles is None else _titled(made, titles, titled, name=report.name)
+    if titles is not None and titled:
+        made = _titled(made, titles, titled, name=report.name)
     made.attrs["note"] = "\n".join(filter(None, [note, unknown, zone_note(frame, needs), *groups.notes]))
     made.attrs["caveat"] = "\n".join(groups.notes)
     return made
@@ -101,7 +96,7 @@ def _by(report: Report, by: By | None) -> By | None:
     return by
 
 
-def _given(
+def _with_needed_columns(
     report: Report,
     frame: pd.DataFrame,
     keys: Sequence[str],
@@ -132,9 +127,9 @@ def _made(report: Report, rows: pd.DataFrame, groups: Groups, counting: Counting
 
 
 def _join(report: Report, joined: Joined, frame: pd.DataFrame, others: pd.DataFrame | None) -> pd.DataFrame:
-    """Add the key that the rows of another table have.
+    """Add the key that the rows of another table have, unless the frame has it and there is no other table.
 
-    It is missing where there is no such row; of several the last one holds. Without the other table a frame has it.
+    It is missing where there is no such row; of several the last one holds.
     """
     if others is None and joined.column in frame.columns:
         return frame
@@ -164,7 +159,7 @@ def row_numbers(
     report: Report, frame: pd.DataFrame, made: pd.DataFrame, *, spelling: Spelling = "merged"
 ) -> NDArray[np.int64]:
     """Return in which row of a report each row counts."""
-    rows = take(
+    rows = convert_columns(
         frame, {"created_date": utc} if report.by is None else {}, keys=report.keys, report=report.name
     )
     groups = _groups(report, frame, rows, Counting(by=report.by, spelling=spelling))
@@ -179,34 +174,32 @@ def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: C
     return group(frame, counting.by, nothing=nothing, spelling=spelling, report=report.name)
 
 
-def _needs(report: Report, by: By | None, *found: str) -> dict[str, Convert]:
+def _needs(report: Report, by: By | None, *columns: str) -> dict[str, Convert]:
     """Return the columns that are counted, with their conversions.
 
-    Those of optional measures, and those that one uses where it can, are needed where they are found.
+    Columns of optional measures, and columns that a measure uses where it can, are needed where a frame has them.
     """
     if report.kind == "over time" and by is not None:
         return {"created_date": utc}
-    measures = report.made_of(found)
+    measures = report.made_of(columns)
     needs = {column: convert for measure in measures for column, convert in measure.needs.items()}
     used = {column: convert for measure in measures for column, convert in measure.uses.items()}
-    needs |= {column: convert for column, convert in used.items() if column in found}
+    needs |= {column: convert for column, convert in used.items() if column in columns}
     return {"created_date": utc, **needs} if report.kind == "over time" else needs
 
 
 def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
-    """Refuse a frame of another table.
-
-    It could have the columns that are counted.
+    """Refuse a frame of another table, which could have the columns that are counted.
 
     It has the id of the other table, and its declared columns are all of that one, but not all of the right one.
     """
-    found = _DECLARED.intersection(columns)
+    known = _DECLARED.intersection(columns)
     others = [
         name
         for name, declared in _COLUMNS.items()
-        if found <= declared and found.issuperset(TABLES[name].element.identities[0])
+        if known <= declared and known.issuperset(TABLES[name].element.identities[0])
     ]
-    if others and not found <= _COLUMNS.get(report.read_from, found):
+    if others and not known <= _COLUMNS.get(report.read_from, known):
         raise InvalidColumn(
             f"{report.name} counts {report.read_from}, and the frame seems to be one of {others[0]}; "
             f"{report.reader} reads {report.read_from}"
@@ -280,12 +273,7 @@ def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
 
 
 def _titled(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.DataFrame:
-    """Add the column `title` to a report by id.
-
-    It is missing where none is known.
-
-    Columns that are ids get titles in their place.
-    """
+    """Add the column `title`, missing where none is known, to a report by id, or titles in place of columns of ids."""
     key = titled.key
     if key not in report.index.names and list(report.columns.names) != [key]:
         return report

@@ -8,20 +8,20 @@ import pandas as pd
 
 from osdi_frames.errors import printable
 from osdi_frames.messages import beginning
-from osdi_frames.reports.analyses import MOVED, Analysis
-from osdi_frames.reports.declared import Report
+from osdi_frames.reports.declared import MOVED
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.movers import movers_first
+from osdi_frames.reports.report import Report
 from osdi_frames.reports.titles import labelled, words
 
 
-def as_text(report: Report | Analysis, frame: pd.DataFrame, *, top: int) -> str:
+def as_text(report: Report, frame: pd.DataFrame, *, top: int) -> str:
     """Return a report's heading, periods and other caveats, `top` rows of its table, and its caption."""
     lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top), report.caption]
     return "\n".join(filter(None, lines))
 
 
-def table(report: Report | Analysis, frame: pd.DataFrame, *, top: int) -> str:
+def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
     """Lay out `top` rows, and count the others.
 
     They are the first ones, of a report over time the last, and of changes those that the page shows first.

@@ -16,11 +16,12 @@ from typing import Final, Self, TypeAlias
 import numpy as np
 import pandas as pd
 
-from osdi_frames.reports.analyses import Analysis
-from osdi_frames.reports.declared import Report
-from osdi_frames.reports.groups import Spelling, time_levels
-from osdi_frames.reports.measures import KEPT, headline_figures, hidden_figures
+from osdi_frames.reports.groups import time_levels
+from osdi_frames.reports.headline import headline_figures, hidden_figures
+from osdi_frames.reports.measures import KEPT
 from osdi_frames.reports.people_protection import counts_of
+from osdi_frames.reports.report import Report
+from osdi_frames.reports.spelling import Spelling
 from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
 
@@ -32,7 +33,7 @@ FIGURES: Final = "(figures)"
 Counts: TypeAlias = Mapping[str, int]
 """Shown counts, by the text of their row."""
 
-Made: TypeAlias = tuple[Report | Analysis, pd.DataFrame]
+Made: TypeAlias = tuple[Report, pd.DataFrame]
 """A report with its frame."""
 
 
@@ -83,7 +84,7 @@ def protect_reports(
     for (declared, report), shown in zip(reports, frames, strict=True):
         columns |= dict.fromkeys(column.name for column in declared.shown(report) if column.name not in shown)
         closed += [declared.heading] if len(report) > len(shown) else []
-        if isinstance(declared, Report):
+        if not declared.function:
             shown = steady(declared, shown, before.get(declared.name, {}), below)
             shown_counts[declared.name] = _rows(declared, shown)
         made.append((declared, shown))

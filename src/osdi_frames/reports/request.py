@@ -14,10 +14,10 @@ import pyarrow as pa
 from osdi_frames.arrow import same_texts
 from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport, nearest
 from osdi_frames.messages import quoted
-from osdi_frames.reports import STANDARD, Report, exclusion, first_acts
-from osdi_frames.reports.analyses import ACTIONS, Analysis
-from osdi_frames.reports.declared import ATTENDANCES
-from osdi_frames.reports.groups import Spelling, checked_spelling
+from osdi_frames.reports import exclusion, first_acts
+from osdi_frames.reports.declared import ACTS, ATTENDANCES, STANDARD
+from osdi_frames.reports.report import Report
+from osdi_frames.reports.spelling import Spelling, checked_spelling
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.tables import TABLES
 from osdi_frames.tables.events import EVENT
@@ -42,7 +42,7 @@ _PLACES: Final = {
 class ReportRequest:
     """Which reports to make, and what they count and show."""
 
-    reports: Sequence[Report | Analysis] = STANDARD
+    reports: Sequence[Report] = STANDARD
     show_addresses: bool = False
     min_count: int | None = None
     include: tuple[str, ...] = ()
@@ -88,22 +88,21 @@ class ReportRequest:
         return [name for name in tables if not filtering.leads_to(TABLES[name].element)]
 
     @property
-    def reported(self) -> list[Report | Analysis]:
+    def reported(self) -> list[Report]:
         """The reports that are made."""
         unpublished = self.unpublished
         return [declared for declared in self._asked if declared not in unpublished]
 
     @property
-    def _asked(self) -> list[Report | Analysis]:
+    def _asked(self) -> list[Report]:
         unreported = self.unreported
         wanted = (declared for declared in self.reports if declared.name != "goals" or self.goals)
         return [declared for declared in wanted if declared.read_from not in unreported]
 
     @property
-    def unpublished(self) -> list[Analysis]:
+    def unpublished(self) -> list[Report]:
         """The reports that would reveal hidden counts."""
-        analyses = (declared for declared in self._asked if isinstance(declared, Analysis))
-        return [declared for declared in analyses if self.min_count is not None and not declared.is_published]
+        return [report for report in self._asked if self.min_count is not None and not report.is_published]
 
     @property
     def columns(self) -> dict[str, list[str]]:
@@ -120,10 +119,10 @@ class ReportRequest:
             for name, needed in declared.reads.items()
             if filtering.leads_to(TABLES[name].element)
         ]
-        if ACTIONS in (read := dict(reads)):
+        if ACTS.table in (read := dict(reads)):
             acts = first_acts.OF_ACTS.keys() & (read.keys() | columns.keys())
             joined = {name: first_acts.joined_by(name) for name in acts}
-            reads += [(ACTIONS, first_acts.NEEDS), *joined.items()]
+            reads += [(ACTS.table, first_acts.NEEDS), *joined.items()]
         for name, needed in reads:
             columns.setdefault(name, {}).update(dict.fromkeys(needed))
         if ATTENDANCES.table in columns:
@@ -142,49 +141,35 @@ class ReportRequest:
     @property
     def titles(self) -> dict[str, tuple[str, ...]]:
         """The columns of the tables whose titles are shown, which filters do not take away."""
-        keyed = (declared for declared in self.reported if isinstance(declared, Report))
         return {
-            declared.titled.table: (declared.titled.key, "title")
-            for declared in keyed
-            if declared.titled.key in declared.keys
+            titled.table: (titled.key, "title")
+            for report in self.reported
+            if (titled := report.titled) and titled.key in report.keys
         }
 
     @property
     def snapshots(self) -> tuple[str, ...]:
         """The columns of events to read of every version."""
-        grows = "events" in self.columns and any(map(is_growth, self.reported))
+        grows = "events" in self.columns and any(report.kind == "growth" for report in self.reported)
         return _STATES if grows else ()
 
 
-def is_growth(declared: Report | Analysis) -> bool:
-    """Return whether a report is about growth from pull to pull."""
-    return isinstance(declared, Report) and declared.kind == "growth"
-
-
-def _declared(reports: Sequence[Report | Analysis | str]) -> list[Report | Analysis]:
-    """Return the reports, also those that are named.
-
-    Reports by columns that identify people are refused.
-    """
-    by_name = {declared.name: declared for declared in STANDARD}
+def _declared(reports: Sequence[Report | str]) -> list[Report]:
+    """Return the reports, also those that are named; refuse reports by columns that identify people."""
+    by_name = {report.name: report for report in STANDARD}
     if isinstance(reports, str):
         raise InvalidArgument(f"reports is a list: reports=[{quoted(reports)}]")
-    found = []
+    declared = []
     for asked in reports:
         if isinstance(asked, str) and asked not in by_name:
             raise UnknownReport(f"there is no report {quoted(asked)}; {nearest(asked, by_name)}")
-        declared = by_name[asked] if isinstance(asked, str) else asked
-        if not isinstance(declared, Report | Analysis):
+        report = by_name[asked] if isinstance(asked, str) else asked
+        if not isinstance(report, Report):
             raise InvalidArgument(
                 f"reports is a list of names or of osdi_frames.reports.Report, not {quoted(reports)}"
             )
-        if isinstance(declared, Report):
-            _refuse_identifying(declared)
-        found.append(declared)
-    return found
-
-
-def _refuse_identifying(declared: Report) -> None:
-    for column in TABLES[declared.read_from].columns:
-        if column.name in declared.keys and column.privacy.level == "identifying":
-            raise InvalidColumn(f"{declared.name}: a report by {column.name} would identify people")
+        for column in TABLES[report.read_from].columns:
+            if column.name in report.keys and column.privacy.level == "identifying":
+                raise InvalidColumn(f"{report.name}: a report by {column.name} would identify people")
+        declared.append(report)
+    return declared

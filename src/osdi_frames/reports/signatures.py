@@ -7,8 +7,9 @@ from collections.abc import Collection
 import pandas as pd
 
 from osdi_frames.reports.declared import DECLARED
-from osdi_frames.reports.groups import By, Spelling
+from osdi_frames.reports.groups import By
 from osdi_frames.reports.making import Counting, Share, make
+from osdi_frames.reports.spelling import Spelling
 
 
 def signatures_by_petition(

@@ -11,12 +11,13 @@ import pandas as pd
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.messages import quoted
-from osdi_frames.reports.analyses import Analysis
-from osdi_frames.reports.declared import EVENTS, REPORTS, Report
-from osdi_frames.reports.groups import Spelling, time_levels
+from osdi_frames.reports.declared import EVENTS, REPORTS
+from osdi_frames.reports.groups import time_levels
 from osdi_frames.reports.making import row_numbers
 from osdi_frames.reports.people_protection import counts_of, protector_of, without
 from osdi_frames.reports.protection import Breakdown, Counts, Mask, hide_in_line, protect
+from osdi_frames.reports.report import Report
+from osdi_frames.reports.spelling import Spelling
 
 #: Of a goal: how many signed in 28 days, when the last one did that was needed, and what follows from both.
 _OF_GOALS: Final = ("per_week", "reached", "expected")
@@ -98,7 +99,7 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
 
 
 def suppress_together(
-    reports: Sequence[tuple[Report | Analysis, pd.DataFrame]],
+    reports: Sequence[tuple[Report, pd.DataFrame]],
     tables: Mapping[str, pd.DataFrame],
     *,
     below: int,
@@ -115,7 +116,7 @@ def suppress_together(
     shown = [frame for _, frame in reports]
     by_table = defaultdict[str, list[tuple[int, Report, pd.DataFrame]]](list)
     for number, (declared, frame) in enumerate(reports):
-        if isinstance(declared, Analysis):
+        if declared.function:
             shown[number] = _of_people(frame, below)
         elif declared.kind == "growth":
             total = int(tables[declared.read_from]["total_accepted"].sum())

@@ -1,0 +1,146 @@
+"""The columns of a caller's frame, each converted to one dtype, whoever made the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
+
+from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
+from osdi_frames.messages import shorten
+
+Convert: TypeAlias = Callable[[pd.Series], pd.Series]
+"""Brings a column to one dtype, or raises TypeError, ValueError or OverflowError."""
+
+UTC: Final = "datetime64[us, UTC]"
+LOCAL: Final = "datetime64[us]"
+
+_LARGEST: Final = 2**63 - 1
+_HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
+
+
+def convert_columns(
+    frame: pd.DataFrame,
+    needs: Mapping[str, Convert],
+    *,
+    keys: Iterable[str] = (),
+    report: str,
+    reader: str = "",
+) -> pd.DataFrame:
+    """Return the columns that a report counts, converted, with rows numbered from 0.
+
+    The frame must have the columns `keys`, too. An error names the `reader` of such a frame; where keys alone are
+    missing, it names columns with similar names.
+    """
+    keys = list(keys)
+    missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
+    if missing:
+        mistyped = len(frame.columns) and keys and missing[-1] in keys  # the keys are the first
+        hint = nearest(missing[0], map(str, frame.columns)) if mistyped else reader
+        what = f"{report} needs {', '.join(map(shorten, missing))}, which the frame does not have"
+        raise MissingColumn("; ".join(filter(None, [what, hint])))
+    return pd.DataFrame({name: converted(frame[name], to, report=report) for name, to in needs.items()})
+
+
+def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
+    """Return a column in its dtype, with rows numbered from 0."""
+    try:
+        return convert(column.reset_index(drop=True))
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = str(error).partition("\n")[0].removesuffix(" You might want to try:")
+        raise InvalidColumn(
+            f"{report} cannot use the column {shorten(str(column.name))}: {shorten(reason)}"
+        ) from None
+
+
+def refuse_lacking(frame: pd.DataFrame, columns: Iterable[str], *, name: str, report: str) -> None:
+    """Raise MissingColumn if a report's other frame lacks some columns."""
+    if missing := [column for column in columns if column not in frame.columns]:
+        raise MissingColumn(f"{report}: {name} needs {', '.join(missing)}")
+
+
+def zone_note(frame: pd.DataFrame, needs: Mapping[str, Convert]) -> str:
+    """Return a note on the columns whose times count as UTC, though some have no zone."""
+    named = [
+        name
+        for name, convert in needs.items()
+        if convert is utc and name in frame and _lacks_zone(frame[name])
+    ]
+    return f"without a time zone, so counted as UTC: {', '.join(named)}" if named else ""
+
+
+def _lacks_zone(column: pd.Series) -> bool:
+    if is_datetime64_any_dtype(column.dtype):
+        return column.dt.tz is None and bool(column.notna().any())
+    times = column.dropna().astype("str")
+    return not times.str.contains(r"\d:\d\d.*(?:Z|[+-]\d\d(?::?\d\d)?)$").all()
+
+
+def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:
+    """Return the number of each row's text, -1 where it is missing, and the texts."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy(), column.cat.categories.astype("str")
+    return pd.factorize(column.astype("str"))
+
+
+def identity(column: pd.Series) -> pd.Series:
+    """Convert ids to numbers; a blank id is missing."""
+    if is_integer_dtype(column.dtype):
+        return column
+    codes, texts = coded(column)
+    blank = np.append(texts.str.strip() == "", True)
+    return pd.Series(codes).mask(blank[codes])
+
+
+def whole(column: pd.Series) -> pd.Series:
+    """Convert to whole numbers, which may be missing and whose sum fits 64 bits, where pandas would wrap."""
+    with np.errstate(invalid="ignore"):  # a float beyond 64 bits is an error, and not also a warning
+        counts: pd.Series = column.astype("Int64")
+    if counts.astype("float64").abs().sum() > _HALF and sum(map(abs, counts.dropna().tolist())) > _LARGEST:
+        raise OverflowError("the sum of its values does not fit 64 bits")
+    return counts
+
+
+def utc(column: pd.Series) -> pd.Series:
+    """Convert times to UTC, for which times without a zone are taken."""
+    return _parsed(column, utc=True).astype(UTC)
+
+
+def local(column: pd.Series) -> pd.Series:
+    """Convert to wall clocks (interface 2.1): a zone is dropped, and the hour never shifted."""
+    times: pd.Series = _parsed(column).dt.tz_localize(None)
+    return times.astype(LOCAL)
+
+
+def time(column: pd.Series) -> pd.Series:
+    """Convert times with a zone to UTC, and leave times without one as wall clocks."""
+    times = column if is_datetime64_any_dtype(column.dtype) else _parsed(column)
+    return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
+
+
+def text(column: pd.Series) -> pd.Series:
+    """Convert to texts."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype("str")
+    codes, texts = coded(column)  # pandas would convert each row
+    return pd.Series(texts.array.take(codes, allow_fill=True), column.index)
+
+
+def maybe(column: pd.Series) -> pd.Series:
+    """Convert to true, false or missing."""
+    return column.astype("boolean")
+
+
+def whether(column: pd.Series) -> pd.Series:
+    """Convert to true or false; a missing value is false."""
+    return maybe(column).fillna(False).astype("bool")
+
+
+def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
+    if is_numeric_dtype(column.dtype) and column.notna().any():
+        raise TypeError("numbers are no times")  # pandas would take them for nanoseconds
+    return pd.to_datetime(column, utc=utc, format="ISO8601")

@@ -1,0 +1,110 @@
+"""The report of an archive: the frame of each report, the headline figures, and what to say of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from osdi_frames.errors import UnknownReport, counted
+from osdi_frames.messages import quoted
+from osdi_frames.parsing.check import Inspection
+from osdi_frames.reports.declared import ACTS, ATTENDANCES
+from osdi_frames.reports.headline import headline_figures, rsvps_are_attendances
+from osdi_frames.reports.published import FIGURES, Made, Published
+from osdi_frames.reports.request import HEADLINE
+from osdi_frames.tables import element_types, main_table
+from osdi_frames.tables.actions import ACTS as KINDS_OF_ACTS
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReportResult(Mapping[str, pd.DataFrame]):
+    """The frame of each report, by its name.
+
+    Printed, it is the figures in one line, and what is not among them.
+    """
+
+    tables: dict[str, pd.DataFrame]
+    """The rows that are counted, and the titles."""
+    reports: list[Made]
+    inspection: Inspection | None
+    notes: tuple[str, ...]
+    """What to say of what is counted."""
+    below: int | None = None
+    """The smallest count of people that is shown; None for every count."""
+    hidden: frozenset[str] = frozenset()
+    """The headline figures that are small, or would reveal small counts."""
+    published: Published | None = None
+    """Where small counts are hidden, what is shown of the others."""
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        made = {declared.name: frame for declared, frame in self.reports}
+        if name not in made:
+            raise UnknownReport(
+                f"no report {quoted(name)} was made of this archive; there are: {', '.join(made)}"
+            )
+        return made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (declared.name for declared, _ in self.reports)
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    @property
+    def summary(self) -> dict[str, int | None]:
+        """Count events, RSVPs, attendances, signatures, and people.
+
+        A count is None where it is not shown.
+        """
+        figures = headline_figures(self.tables)
+        if self.published:
+            figures |= self.published.counts[FIGURES]
+        return {name: None if name in self.hidden else count for name, count in figures.items()}
+
+    @property
+    def others(self) -> dict[str, int]:
+        """Elements of types that no report counts, most first."""
+        if self.inspection is None:
+            return {}
+        reported = {*HEADLINE, ATTENDANCES.table, *(declared.read_from for declared, _ in self.reports)}
+        reported |= {act.table.name for act in KINDS_OF_ACTS} if ACTS.table in reported else set()
+        received = {
+            element.type_key: self.inspection.elements[element.name]
+            for element in element_types()
+            if element.type_key and main_table(element).name not in reported
+        }
+        others = {name: count for name, count in received.items() if count} | self.inspection.others
+        return dict(sorted(others.items(), key=lambda pair: -pair[1]))
+
+    @property
+    def rsvps_are_attendances(self) -> bool:
+        """Whether the RSVPs are attendances: no event counts."""
+        return rsvps_are_attendances(self.tables)
+
+    def __repr__(self) -> str:
+        """Return the figures in one line, then the notes."""
+        figures, parts = self.summary, []
+        if self.rsvps_are_attendances:
+            parts.append(f"{count_or_few(figures['rsvps'], 'RSVP')}{_of_people(figures['rsvp_people'])}")
+        elif "events" in figures:
+            parts.append(
+                f"{count_or_few(figures['events'], 'event')} with {count_or_few(figures['rsvps'], 'RSVP')}"
+            )
+        if "signatures" in figures and not (self.rsvps_are_attendances and figures["signatures"] == 0):
+            parts.append(f"{count_or_few(figures['signatures'], 'signature')}{_of_people(figures['people'])}")
+        lines = ["; ".join(parts), *self.notes]
+        if others := self.others:
+            counts = ", ".join(f"{count:,} {name}" for name, count in others.items())
+            lines.append(f"other types, in no report: {counts}")
+        return "\n".join(lines)
+
+
+def count_or_few(count: int | None, noun: str) -> str:
+    """Return a count with its noun; a hidden count is few, as it is small or would reveal small ones."""
+    return f"few {noun}s" if count is None else counted(count, noun)
+
+
+def _of_people(count: int | None) -> str:
+    return "" if count is None else f" of {counted(count, 'person', 'people')}"
