@@ -8,58 +8,137 @@ from osdi_frames.errors import no_attribute
 from osdi_frames.messages import quoted
 
 if TYPE_CHECKING:
-    from osdi_frames import errors, plots, reports
-    from osdi_frames.archive import Archive
-    from osdi_frames.client.client import Client
-    from osdi_frames.errors import OsdiError, ProblemsWarning, ServiceWarning, SourceWarning
-    from osdi_frames.local_time import local_to_utc, utc_to_local
-    from osdi_frames.output.files import write_csv, write_excel
-    from osdi_frames.privacy import pseudonymize
-    from osdi_frames.pulls import Manifest, manifests
-    from osdi_frames.reports.attendances import (
-        attendances_by,
-        attendances_by_campaign,
-        attendances_by_month,
-        attendances_by_referrer,
-        attendances_by_region,
-        attendances_by_source,
-        attendances_over_time,
+    from osdi_frames import errors as errors
+    from osdi_frames import plots as plots
+    from osdi_frames import reports as reports
+    from osdi_frames.archive import Archive as Archive
+    from osdi_frames.client.client import Client as Client
+    from osdi_frames.errors import (
+        OsdiError as OsdiError,
     )
-    from osdi_frames.reports.change import changes, compare
-    from osdi_frames.reports.conversion import attribution, funnel
-    from osdi_frames.reports.goals import goals
-    from osdi_frames.reports.hours import weekday_hours
-    from osdi_frames.reports.participation import engagement, hosts, repeats, retention
+    from osdi_frames.errors import (
+        ProblemsWarning as ProblemsWarning,
+    )
+    from osdi_frames.errors import (
+        ServiceWarning as ServiceWarning,
+    )
+    from osdi_frames.errors import (
+        SourceWarning as SourceWarning,
+    )
+    from osdi_frames.local_time import local_to_utc as local_to_utc
+    from osdi_frames.local_time import utc_to_local as utc_to_local
+    from osdi_frames.output.files import write_csv as write_csv
+    from osdi_frames.output.files import write_excel as write_excel
+    from osdi_frames.privacy import pseudonymize as pseudonymize
+    from osdi_frames.pulls import Manifest as Manifest
+    from osdi_frames.pulls import manifests as manifests
+    from osdi_frames.reports.attendances import (
+        attendances_by as attendances_by,
+    )
+    from osdi_frames.reports.attendances import (
+        attendances_by_campaign as attendances_by_campaign,
+    )
+    from osdi_frames.reports.attendances import (
+        attendances_by_month as attendances_by_month,
+    )
+    from osdi_frames.reports.attendances import (
+        attendances_by_referrer as attendances_by_referrer,
+    )
+    from osdi_frames.reports.attendances import (
+        attendances_by_region as attendances_by_region,
+    )
+    from osdi_frames.reports.attendances import (
+        attendances_by_source as attendances_by_source,
+    )
+    from osdi_frames.reports.attendances import (
+        attendances_over_time as attendances_over_time,
+    )
+    from osdi_frames.reports.change import changes as changes
+    from osdi_frames.reports.change import compare as compare
+    from osdi_frames.reports.conversion import attribution as attribution
+    from osdi_frames.reports.conversion import funnel as funnel
+    from osdi_frames.reports.goals import goals as goals
+    from osdi_frames.reports.hours import weekday_hours as weekday_hours
+    from osdi_frames.reports.participation import (
+        engagement as engagement,
+    )
+    from osdi_frames.reports.participation import (
+        hosts as hosts,
+    )
+    from osdi_frames.reports.participation import (
+        repeats as repeats,
+    )
+    from osdi_frames.reports.participation import (
+        retention as retention,
+    )
     from osdi_frames.reports.rsvps import (
-        rsvps_by,
-        rsvps_by_campaign,
-        rsvps_by_month,
-        rsvps_by_pull,
-        rsvps_by_region,
-        rsvps_over_time,
+        rsvps_by as rsvps_by,
+    )
+    from osdi_frames.reports.rsvps import (
+        rsvps_by_campaign as rsvps_by_campaign,
+    )
+    from osdi_frames.reports.rsvps import (
+        rsvps_by_month as rsvps_by_month,
+    )
+    from osdi_frames.reports.rsvps import (
+        rsvps_by_pull as rsvps_by_pull,
+    )
+    from osdi_frames.reports.rsvps import (
+        rsvps_by_region as rsvps_by_region,
+    )
+    from osdi_frames.reports.rsvps import (
+        rsvps_over_time as rsvps_over_time,
     )
     from osdi_frames.reports.signatures import (
-        signatures_by,
-        signatures_by_month,
-        signatures_by_petition,
-        signatures_by_referrer,
-        signatures_by_region,
-        signatures_by_source,
-        signatures_by_website,
-        signatures_over_time,
+        signatures_by as signatures_by,
+    )
+    from osdi_frames.reports.signatures import (
+        signatures_by_month as signatures_by_month,
+    )
+    from osdi_frames.reports.signatures import (
+        signatures_by_petition as signatures_by_petition,
+    )
+    from osdi_frames.reports.signatures import (
+        signatures_by_referrer as signatures_by_referrer,
+    )
+    from osdi_frames.reports.signatures import (
+        signatures_by_region as signatures_by_region,
+    )
+    from osdi_frames.reports.signatures import (
+        signatures_by_source as signatures_by_source,
+    )
+    from osdi_frames.reports.signatures import (
+        signatures_by_website as signatures_by_website,
+    )
+    from osdi_frames.reports.signatures import (
+        signatures_over_time as signatures_over_time,
     )
     from osdi_frames.shortcuts import (
-        check,
-        export,
-        open,
-        read_events,
-        read_signatures,
-        read_table,
-        report,
-        write_report,
+        check as check,
     )
-    from osdi_frames.sources.limits import Limits
-    from osdi_frames.tables import describe
+    from osdi_frames.shortcuts import (
+        export as export,
+    )
+    from osdi_frames.shortcuts import (
+        open as open,
+    )
+    from osdi_frames.shortcuts import (
+        read_events as read_events,
+    )
+    from osdi_frames.shortcuts import (
+        read_signatures as read_signatures,
+    )
+    from osdi_frames.shortcuts import (
+        read_table as read_table,
+    )
+    from osdi_frames.shortcuts import (
+        report as report,
+    )
+    from osdi_frames.shortcuts import (
+        write_report as write_report,
+    )
+    from osdi_frames.sources.limits import Limits as Limits
+    from osdi_frames.tables import describe as describe
 
     __version__: str
 

@@ -11,10 +11,9 @@ from osdi_frames.resolving.filters import Filters
 if TYPE_CHECKING:  # names of types only: who reads tables needs no plots and no Parquet
     from datetime import datetime
 
-    import pandas as pd
-
     from osdi_frames.output.files import Format
     from osdi_frames.privacy import Drop, Key
+    from osdi_frames.reports.known import Duration
     from osdi_frames.reports.report import Report
     from osdi_frames.reports.spelling import Spelling
     from osdi_frames.resolving.resolution import Dedupe
@@ -28,7 +27,7 @@ class Options(TypedDict, total=False):
     min_count: int | None
     include: Iterable[str]
     spelling: Spelling
-    compare: str | pd.Timedelta
+    compare: Duration
     goals: Mapping[str, int]
     now: datetime | None
 

@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 
 from osdi_frames.plots.change import compare, goals
 from osdi_frames.plots.conversion import attribution, funnel
-from osdi_frames.plots.functions import plot_of
+from osdi_frames.plots.functions import ReportPlot, plot_of
 from osdi_frames.plots.map import event_map, signature_map
 from osdi_frames.plots.participation import engagement, hosts, repeats, retention, weekday_hours
 from osdi_frames.reports.declared import REPORTS
@@ -78,4 +78,4 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Axes]: ...
+    def __getattr__(name: str) -> ReportPlot: ...

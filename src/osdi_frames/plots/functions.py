@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -32,7 +33,14 @@ _INDEX_NAMES = frozenset(PERIOD_NAMES.values()).union(
 )
 
 
-def plot_of(declared: Report) -> Callable[..., Axes]:
+class ReportPlot(Protocol):
+    """The plot of a declared report."""
+
+    def __call__(self, report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
+        """Draw the report, and return the axes."""
+
+
+def plot_of(declared: Report) -> ReportPlot:
     """Return the plot of a declared report.
 
     >>> from osdi_frames.reports.declared import REPORTS

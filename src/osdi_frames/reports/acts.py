@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import Convert, convert_columns, identity, text, utc, whole, zone_note
 from osdi_frames.reports.groups import By, Groups, group, named_keys
-from osdi_frames.reports.known import RECEIPTS, Known, latest_time
+from osdi_frames.reports.known import RECEIPTS, Known, Moment, latest_time
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 from osdi_frames.tables.actions import ACTS
 
@@ -56,7 +56,7 @@ class Acts:
         report: str,
         include: Iterable[str],
         by: By | None = None,
-        now: Any = None,
+        now: Moment | None = None,
     ) -> Acts:
         """Take the columns that a report needs."""
         include = exclusion.included(include)

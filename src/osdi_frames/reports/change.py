@@ -18,7 +18,7 @@ from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import ACTIONS, Acts, noted
 from osdi_frames.reports.columns import Convert, convert_columns, local, text, utc, whole, zone_note
 from osdi_frames.reports.groups import By, group, named_keys
-from osdi_frames.reports.known import RECEIPTS, Known, latest_time, moment, parsed
+from osdi_frames.reports.known import RECEIPTS, Duration, Known, Moment, latest_time, moment, parsed
 from osdi_frames.reports.measures import show_key
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 
@@ -59,7 +59,7 @@ class _Length:
     unit: str
 
     @classmethod
-    def of(cls, period: Any, *, report: str) -> _Length:
+    def of(cls, period: Duration, *, report: str) -> _Length:
         found = _CALENDAR.fullmatch(period) if isinstance(period, str) else None
         if found:
             number = int(found[1] or 1) * (3 if found[2] == "Q" else 1)
@@ -86,11 +86,11 @@ class _Length:
 
 def compare(
     frame: pd.DataFrame,
-    period: str | pd.Timedelta = "7D",
+    period: Duration = "7D",
     *,
     by: By = "source",
-    until: Any = None,
-    now: Any = None,
+    until: Moment | None = None,
+    now: Moment | None = None,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
@@ -197,10 +197,10 @@ def _came(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:
 
 def changes(
     actions: pd.DataFrame,
-    period: str | pd.Timedelta = "W",
+    period: Duration = "W",
     *,
-    until: Any = None,
-    now: Any = None,
+    until: Moment | None = None,
+    now: Moment | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Compare people and acts of two periods.
@@ -265,10 +265,10 @@ def changes(
 
 def news(
     tables: Mapping[str, pd.DataFrame],
-    period: str | pd.Timedelta = "W",
+    period: Duration = "W",
     *,
-    until: Any = None,
-    now: Any = None,
+    until: Moment | None = None,
+    now: Moment | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """List the events and petitions that are new, or gone.
@@ -336,7 +336,7 @@ class _Periods:
     """Whether the caller says where they end."""
 
     @classmethod
-    def of(cls, known: Known, period: Any, until: Any, *, report: str) -> _Periods:
+    def of(cls, known: Known, period: Duration, until: Moment | None, *, report: str) -> _Periods:
         dates, newest = known.dates, known.newest
         length, zone = _Length.of(period, report=report), dates.dt.tz
         if until is None:

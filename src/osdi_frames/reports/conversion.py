@@ -13,7 +13,7 @@ from osdi_frames.errors import InvalidArgument, counted
 from osdi_frames.messages import quoted
 from osdi_frames.reports.acts import Acts, known_action, noted
 from osdi_frames.reports.groups import By
-from osdi_frames.reports.known import parsed
+from osdi_frames.reports.known import Duration, Moment, parsed
 from osdi_frames.reports.spelling import Spelling, checked_spelling
 
 _Z: Final = NormalDist().inv_cdf(0.975)  # of a 95% interval
@@ -24,9 +24,9 @@ def funnel(
     actions: pd.DataFrame,
     steps: Sequence[str] = _STEPS,
     *,
-    within: str | pd.Timedelta = "30D",
+    within: Duration = "30D",
     by: By | None = None,
-    now: Any = None,
+    now: Moment | None = None,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
@@ -121,14 +121,14 @@ def funnel(
     return made
 
 
-def _duration(within: Any) -> pd.Timedelta:
+def _duration(within: Duration) -> pd.Timedelta:
     limit = parsed(pd.Timedelta, within)
     if limit is None or limit < pd.Timedelta(0):
         raise InvalidArgument(f"funnel: within is a time, as '30D', not {quoted(within)}")
     return limit
 
 
-def _in_words(within: str | pd.Timedelta, limit: pd.Timedelta) -> str:
+def _in_words(within: Duration, limit: pd.Timedelta) -> str:
     """Return a time in days, if it is whole days.
 
     >>> _in_words("30D", pd.Timedelta("30D")), _in_words("6h", pd.Timedelta("6h"))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Self, TypeVar
+from datetime import date, timedelta
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,10 @@ from osdi_frames.reports.columns import UTC, converted, utc
 from osdi_frames.reports.measures import show_key
 
 T = TypeVar("T", pd.Timestamp, pd.Timedelta)
+Moment: TypeAlias = str | date
+"""A time as callers write it: a text, or a date, datetime or Timestamp."""
+Duration: TypeAlias = str | timedelta
+"""A length of time as callers write it: a text, or a timedelta or Timedelta."""
 
 #: The columns that say when a row was received; a frame may lack them.
 RECEIPTS: Final = ("received_at", "fetched_at")
@@ -74,7 +79,7 @@ def is_trusted(dates: pd.Series) -> NDArray[np.bool_]:
     return np.asarray(years.between(found.start, found.stop - 1), dtype=bool)
 
 
-def latest_time(frames: Iterable[pd.DataFrame], now: Any, *, report: str) -> pd.Timestamp | None:
+def latest_time(frames: Iterable[pd.DataFrame], now: Moment | None, *, report: str) -> pd.Timestamp | None:
     """Return the last time (UTC) that rows of these frames can have.
 
     It is a day after the newest receipt, else `now`; None where neither is known.
@@ -86,7 +91,7 @@ def latest_time(frames: Iterable[pd.DataFrame], now: Any, *, report: str) -> pd.
     return None if now is None else moment(now, report=report, argument="now")
 
 
-def moment(value: Any, *, report: str, argument: str = "until") -> pd.Timestamp:
+def moment(value: Moment, *, report: str, argument: str = "until") -> pd.Timestamp:
     """Convert an argument to a time in UTC."""
     time = parsed(pd.Timestamp, value)
     if time is None:

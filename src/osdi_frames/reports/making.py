@@ -17,6 +17,7 @@ from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion, first_acts
 from osdi_frames.reports.columns import Convert, convert_columns, refuse_lacking, utc, zone_note
 from osdi_frames.reports.groups import By, Groups, group, group_periods, named_keys
+from osdi_frames.reports.known import Duration
 from osdi_frames.reports.measures import Grouped
 from osdi_frames.reports.report import Joined, Report
 from osdi_frames.reports.spelling import Spelling, checked_spelling, contexts
@@ -40,7 +41,7 @@ class Counting:
 
     by: By | None = None
     freq: str = "D"
-    pause: str | pd.Timedelta = "1min"
+    pause: Duration = "1min"
     include: Collection[str] = ()
     spelling: Spelling = "merged"
     share: Share = "total"

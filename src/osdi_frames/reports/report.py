@@ -10,6 +10,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 import pandas as pd
 
 from osdi_frames.reports.groups import By, Period, named_keys
+from osdi_frames.reports.known import Duration
 from osdi_frames.reports.measures import KEPT, Measure
 from osdi_frames.reports.spelling import Spelling, contexts
 from osdi_frames.reports.titles import TITLED, Titled
@@ -34,7 +35,7 @@ class Choices(Protocol):
         """The present, for what no receipt dates."""
 
     @property
-    def compare(self) -> str | pd.Timedelta:
+    def compare(self) -> Duration:
         """The period that is compared with the one before."""
 
     @property

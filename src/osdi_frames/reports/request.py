@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-import pandas as pd
 import pyarrow as pa
 
 from osdi_frames.arrow import same_texts
@@ -16,6 +15,7 @@ from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport, ne
 from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion, first_acts
 from osdi_frames.reports.declared import ACTS, ATTENDANCES, STANDARD
+from osdi_frames.reports.known import Duration
 from osdi_frames.reports.report import Report
 from osdi_frames.reports.spelling import Spelling, checked_spelling
 from osdi_frames.resolving.filters import Filtering, Filters
@@ -47,7 +47,7 @@ class ReportRequest:
     min_count: int | None = None
     include: tuple[str, ...] = ()
     spelling: Spelling = "merged"
-    compare: str | pd.Timedelta = "W"
+    compare: Duration = "W"
     """The period that is compared with the one before, as `compare` takes it."""
     now: datetime | None = None
     """The present: of what has no receipt, no later date is compared."""

@@ -8,6 +8,7 @@ import pandas as pd
 
 from osdi_frames.reports.declared import DECLARED
 from osdi_frames.reports.groups import By
+from osdi_frames.reports.known import Duration
 from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.spelling import Spelling
 
@@ -145,7 +146,7 @@ def rsvps_by_pull(
     snapshots: pd.DataFrame,
     campaigns: pd.DataFrame | None = None,
     *,
-    pause: str | pd.Timedelta = "1min",
+    pause: Duration = "1min",
     include: Collection[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
@@ -169,7 +170,7 @@ def rsvps_over_time(
     by: By | None = None,
     campaigns: pd.DataFrame | None = None,
     *,
-    pause: str | pd.Timedelta = "1min",
+    pause: Duration = "1min",
     include: Collection[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
