@@ -33,7 +33,7 @@ from tests.one_pass import scanned
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Whether a change is good is not to depend on what is drawn today: long forms and tests.fuzz look for what is new.
 settings.register_profile(
-    "same examples", settings.get_profile("any machine"), derandomize=True, max_examples=50
+    "same examples", settings.get_profile("any machine"), derandomize=True, max_examples=12
 )
 vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(vars(httpx.Timeout(GUARD)))  # 5 s otherwise
 

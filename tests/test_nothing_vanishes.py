@@ -7,7 +7,6 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import BadDocument, InvalidSource, ProblemsWarning, SourceWarning
-from tests.stored import both_ways  # noqa: F401 (an autouse fixture)
 
 SIGNATURE = {"identifiers": ["action_network:5f"], "created_date": "2026-05-01T10:00:00Z"}
 EVENT = {"identifiers": ["action_network:e1"], "title": "March", "total_accepted": 3}

@@ -11,7 +11,6 @@ import pytest
 
 import osdi_frames as of
 from tests.layouts import lines
-from tests.stored import both_ways  # noqa: F401 (an autouse fixture)
 
 
 def signature(own: str | None = "s1", *, modified: str | None = None, **keys: Any) -> dict[str, Any]:

@@ -19,7 +19,6 @@ import osdi_frames as of
 from osdi_frames.errors import BadDocument, ProblemsWarning
 from osdi_frames.problems import ProblemKind
 from tests.layouts import compact, lines, tarred, zipped, zstd
-from tests.stored import both_ways  # noqa: F401 (an autouse fixture)
 
 GOOD = {"identifiers": ["platform:good"], "title": "Good", "total_accepted": 1}
 SIGNED = [{"osdi:signature": {"identifiers": ["platform:good"]}}]

@@ -23,7 +23,6 @@ from tests.fuzz.oracle import documents_at
 from tests.layouts import LAYOUTS, write
 from tests.one_pass import scanned
 from tests.reference import Document
-from tests.stored import both_ways  # noqa: F401 (an autouse fixture)
 from tests.strategies import (
     ATTENDANCE,
     DELIVERED,

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from tests.stored import both_ways  # noqa: F401 (an autouse fixture)
 from tests.strategies import (
     ATTENDANCE,
     EVENT_CAMPAIGN,

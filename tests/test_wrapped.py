@@ -17,7 +17,6 @@ import pytest
 import osdi_frames as of
 from osdi_frames.errors import BadDocument, InvalidSource, ProblemsWarning
 from osdi_frames.sources.wrapped import DEPTH
-from tests.stored import both_ways  # noqa: F401 (an autouse fixture)
 
 
 def delivery(number: int) -> list[Any]:

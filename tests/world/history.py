@@ -509,6 +509,7 @@ class World:
                 unit.places.append((f"{number:02}.ndjson", 1))
 
     def write(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         for pull in self.pulls:
             pull.write(folder)
         texts: dict[str, str] = {}
