@@ -89,11 +89,11 @@ def agreed(source: Any, table: str, count: int, where: Any = None, **options: An
 
 @pytest.mark.parametrize("table", ["events", "event_people", "signature_custom_fields", "people"])
 def test_every_table_is_that_of_pandas(table, little, here):
-    agreed(little, table, 5)
+    agreed(little, table, 3)
 
 
 @pytest.mark.parametrize(
-    ("table", "count"), [("events", 1), ("events", 9), ("signature_tags", 2), ("signatures", 40)]
+    ("table", "count"), [("events", 1), ("events", 9), ("signature_tags", 2), ("signatures", 14)]
 )
 def test_repeats_in_different_partitions_are_one_row(table, count, mixed, here):
     agreed(mixed, table, count)
@@ -138,10 +138,9 @@ def test_persons_and_their_blocks_are_the_same_over_all_partitions(tmp_path, her
     assert signatures["person_id"].to_list()[:3] == ["ann", "ann", "after"]
     # The postal code alone of the last act is a part of what is known of its person.
     assert signatures["location_address"].notna().to_list() == [True, True, True, True, False, True]
-    for count in (1, 3, 7):
-        for table in ("signatures", "people", "signature_addresses", "actions"):
-            agreed(tmp_path, table, count)
-        agreed(tmp_path, "signatures", count, columns=["person_id", "location_region"])
+    for table, count in (("signatures", 7), ("people", 3), ("signature_addresses", 2), ("actions", 3)):
+        agreed(tmp_path, table, count)
+    agreed(tmp_path, "signatures", 1, columns=["person_id", "location_region"])
 
 
 def test_filters_follow_relations_over_all_partitions(mixed, here):
@@ -149,18 +148,17 @@ def test_filters_follow_relations_over_all_partitions(mixed, here):
     campaign = {
         "campaign": archive.events(["event_campaign_id"])["event_campaign_id"].value_counts().index[0]
     }
-    for table in ("events", "event_reminders", "people", "actions"):
-        agreed(mixed, table, 7, campaign)
-    for table in ("attendances", "people"):
-        agreed(mixed, table, 7, {"since": "2025-06", "status": "confirmed"})
-    agreed(mixed, "attendances", 7, campaign, dedupe=False)
+    for table in ("event_reminders", "people"):
+        agreed(mixed, table, 3, campaign)
+    agreed(mixed, "actions", 3, {"since": "2025-06", "status": "confirmed"})
+    agreed(mixed, "attendances", 3, campaign, dedupe=False)
     with pytest.raises(UnknownValue, match="no campaign is 'x'"):
         archive.where(campaign="x").dask("attendances", npartitions=3).compute()
 
 
 def test_worker_processes_read_what_this_one_does(mixed, cluster):
-    agreed(mixed, "signatures", 8)
-    agreed(mixed, "event_reminders", 8)
+    agreed(mixed, "signatures", 4)
+    agreed(mixed, "event_reminders", 4)
 
 
 def by_dask(source: Any, table: str, **options: Any) -> Any:
@@ -289,7 +287,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(mixed, cluster, t
         return frame
 
     killed = tmp_path / "killed"
-    read = of.open(mixed).dask("signatures", npartitions=30)
+    read = of.open(mixed).dask("signatures", npartitions=6)
     found = cluster.compute(read.map_partitions(kill_once, meta=read._meta)).result(timeout=10 * GUARD)
     assert killed.exists()
     assert_frame_equal(found.reset_index(drop=True), of.read_signatures(mixed))

@@ -70,7 +70,7 @@ def flip(folder: Path, drawn: random.Random) -> str:
 
 
 @pytest.mark.parametrize(
-    "flips", [pytest.param(12, id="some"), pytest.param(500, id="500", marks=pytest.mark.long)]
+    "flips", [pytest.param(6, id="some"), pytest.param(500, id="500", marks=pytest.mark.long)]
 )
 def test_a_reading_after_a_flipped_bit_ends_and_is_right_where_the_bit_is_seen(
     flips: int, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
