@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from matplotlib import pyplot as plt
 
-from osdi_frames import sandbox
+from osdi_frames import sample, sandbox
 from tests.commands import run
 
 ROOT = Path(__file__).parents[1]
@@ -27,10 +27,17 @@ def blocks(guide, language):
     return re.findall(rf"```{language}\n(.*?)```", guide, re.DOTALL)
 
 
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny") / "data"
+    sample.write(folder, signatures=40, events=20)
+    return folder
+
+
 @pytest.fixture
-def folder(little, tmp_path, monkeypatch):
+def folder(tiny, tmp_path, monkeypatch):
     """Stand in a folder with ``data`` in it, as a reader of the guides does."""
-    shutil.copytree(little, tmp_path / "data")
+    shutil.copytree(tiny, tmp_path / "data")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

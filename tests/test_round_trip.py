@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
+from tests.one_pass import scanned
 from tests.strategies import (
     ATTENDANCE,
     EVENT_CAMPAIGN,
@@ -140,8 +141,8 @@ def archives(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 def rows_by(source: Any, tables: Any, key: str) -> dict[str, dict[str, list[dict[str, Any]]]]:
     """Return the rows of all tables by the element to which they belong."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for table in tables:
-        for row in of.open(source).scan(table, people=False).read_all().to_pylist():
+    for table, rows in scanned(source, tables, people=False).items():
+        for row in rows.to_pylist():
             found.setdefault(row[key], {table: [] for table in tables})[table].append(row)
     return found
 
@@ -460,7 +461,7 @@ def reports_what_is_not_put_back(documents: list[Any], undeclared: Counter[str])
 @pytest.mark.parametrize(
     ("kind", "table", "key", "of_service"), OF_PAGES, ids=[of_page[0] for of_page in OF_PAGES]
 )
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(data=st.data(), prefix=st.sampled_from(["platform", "action_network"]))
 def test_all_of_a_page_is_put_back_but_what_check_lists(
     data: st.DataObject, prefix: str, kind: str, table: str, key: str, of_service: Any
@@ -473,17 +474,18 @@ def test_all_of_a_page_is_put_back_but_what_check_lists(
     )
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(data=st.data(), prefix=st.sampled_from(["platform", "action_network"]))
 def test_all_of_a_delivered_attendance_is_put_back_but_what_check_lists(
     data: st.DataObject, prefix: str
 ) -> None:
     original = spelled({"osdi:attendance": data.draw(thinned_and_extended(ATTENDED))} | SIBLINGS, prefix)
-    (row,) = of.open([original]).scan("attendances", people=False).read_all().to_pylist()
+    entries_of = {table.replace("signature", "attendance"): entries for table, entries in ENTRIES.items()}
+    found = scanned([original], ["attendances", *entries_of], people=False)
+    (row,) = found["attendances"].to_pylist()
     rebuilt = leaves_of_row(row, DELIVERED_ATTENDANCE)
-    for table, (name, columns) in ENTRIES.items():
-        entries = of.open([original]).scan(table.replace("signature", "attendance")).read_all()
-        for entry in entries.to_pylist():
+    for table, (name, columns) in entries_of.items():
+        for entry in found[table].to_pylist():
             at = ("osdi:attendance", "person", name, entry["position"])
             put(rebuilt, at, entry, primary="primary", **columns)
     reports_what_is_not_put_back([[original]], lost_of("attendance", original, rebuilt, delivered=True))

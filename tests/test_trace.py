@@ -23,55 +23,56 @@ DELIVERY = [
     }
 ]
 
-#: Prints the files whose functions are called, in order; imports, and what is done once, have been before.
-PROGRAM = """
+CALLS = {
+    "frame": "of.open(folder).signatures()",
+    "report": "of.open(folder).report()",
+    "source": "of.open(folder).signatures(['source'])",
+    "gone_since": "of.open(folder).signatures(['gone_since'])",
+}
+#: Prints the files whose functions each call enters, in order; imports, and what is done once, have been before.
+PROGRAM = f"""
 import sys, threading
 from pathlib import Path
 import osdi_frames as of
 
-package, entered = Path(of.__file__).parent, {}
+package, folder, entered = Path(of.__file__).parent, sys.argv[1], {{}}
+calls = {{{", ".join(f"{name!r}: lambda: {call}" for name, call in CALLS.items())}}}
 
 def enter(frame, event, argument):
     code = frame.f_code
     if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(str(package)):
-        entered[Path(code.co_filename).relative_to(package).as_posix()] = None
+        files[Path(code.co_filename).relative_to(package).as_posix()] = None
 
-def follow(folder):
-    CALL
-
-follow(sys.argv[1])
-threading.setprofile(enter)
-sys.setprofile(enter)
-follow(sys.argv[1])
-sys.setprofile(None)
-print([*entered])
+for name, call in calls.items():
+    call()
+    files = entered[name] = {{}}
+    threading.setprofile(enter)
+    sys.setprofile(enter)
+    call()
+    sys.setprofile(None)
+    threading.setprofile(None)
+print({{name: [*files] for name, files in entered.items()}})
 """
 
 
-def entered(call, folder):
-    """Return the files of the package that a call enters which reads a folder with one delivery."""
+@pytest.fixture(scope="module")
+def entered(tmp_path_factory):
+    """Return the files of the package that each call enters which reads a folder with one delivery."""
+    folder = tmp_path_factory.mktemp("archive")
     (folder / "delivery.json").write_text(json.dumps(DELIVERY))
-    program = [sys.executable, "-c", PROGRAM.replace("CALL", call), folder]
+    program = [sys.executable, "-c", PROGRAM, folder]
     return ast.literal_eval(subprocess.run(program, capture_output=True, text=True, check=True).stdout)
 
 
-def test_only_a_column_about_what_is_gone_makes_a_reading_look_for_manifests(tmp_path):
-    without, asked = (
-        entered(f"of.open(folder).signatures([{column!r}])", tmp_path) for column in ("source", "gone_since")
-    )
-    assert {*asked} - {*without} == {"pulls.py"}
+def test_only_a_column_about_what_is_gone_makes_a_reading_look_for_manifests(entered):
+    assert {*entered["gone_since"]} - {*entered["source"]} == {"pulls.py"}
 
 
 @pytest.mark.parametrize(
-    ("call", "most"),
-    [
-        ("of.open(folder).signatures()", MOST_FILES_TO_A_FRAME),
-        ("of.open(folder).report()", MOST_FILES_TO_A_REPORT),
-    ],
-    ids=["frame", "report"],
+    ("call", "most"), [("frame", MOST_FILES_TO_A_FRAME), ("report", MOST_FILES_TO_A_REPORT)]
 )
-def test_a_delivery_enters_few_files_on_its_way(tmp_path, call, most):
-    files = entered(call, tmp_path)
+def test_a_delivery_enters_few_files_on_its_way(entered, call, most):
+    files = entered[call]
     print(len(files), *files, sep="\n")  # shown by pytest -s, and where it fails
     assert {"archive.py", "tables", "sources", "parsing", "resolving"} <= {
         file.partition("/")[0] for file in files

@@ -76,14 +76,9 @@ def findings(folder: Path, **options: Any) -> tuple[list[pd.DataFrame], list[str
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         archive = of.open(folder, on_error="skip", progress=False, **options)
-        tables = [*archive.tables().values(), *archive.tables(SOME).values()]
+        tables = [*archive.tables().values(), *archive.tables(SOME, dedupe=False).values()]
         problems = archive.check()
-        found = [
-            *tables,
-            *archive.tables(SOME, dedupe=False).values(),
-            problems,
-            pd.DataFrame([problems.attrs]),
-        ]
+        found = [*tables, problems, pd.DataFrame([problems.attrs])]
     return found, [str(warning.message) for warning in caught]
 
 
@@ -100,7 +95,8 @@ def a_store_changes_nothing(history: list[Any], segment_bytes: int) -> None:
             expected, warned = findings(folder)
             found, warned_with_store = findings(folder, store=kept)
             for one, other in zip(expected, found, strict=True):
-                pd.testing.assert_frame_equal(one, other)
+                if not one.equals(other):  # which is faster, and does not say what differs
+                    pd.testing.assert_frame_equal(one, other)
             assert warned == warned_with_store
 
 
