@@ -206,14 +206,14 @@ FILTERED = st.builds(
 
 
 @given(documents=archives(), one=FILTERED, data=st.data())
-@settings(max_examples=8, phases=[Phase.generate])  # to shrink a failure takes minutes
+@settings(max_examples=6, phases=[Phase.generate])  # to shrink a failure takes minutes
 def test_a_filtered_table_is_the_join_of_the_unfiltered_ones_whatever_else_is_read(documents, one, data):
     archive = of.open(documents)
     expected, names = joined(archive.tables(), one), led_to(one)
     check(archive, one, names, expected)
     some = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
-    alone = data.draw(st.sampled_from(["attendances", "signatures", "people", "taggings"]))
-    for read in (some, [alone] if alone in names else []):
+    alone = st.sampled_from(["attendances", "signatures", "people", "taggings"]).filter(names.__contains__)
+    for read in (some, [data.draw(alone)]):
         check(archive, one, read, expected)
 
 
