@@ -88,10 +88,7 @@ def group() -> None:
 
 
 def run() -> None:
-    """Run `main` as a process, and end at once.
-
-    To free memory at the end takes Python 0.2 seconds.
-    """
+    """Run `main` as a process, and end at once, since Python takes 0.2 seconds to free memory at the end."""
     gc.set_threshold(50_000)  # modules and plots are many objects, of which none is garbage
     if sys.stdout is None:  # closed, as by >&-: an error if something is printed, and no file gets its number
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
@@ -132,10 +129,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Run a command, and end with its `Status`.
-
-    A user's error is one line on standard error.
-    """
+    """Run a command, print a user's error as one line on standard error, and end with its `Status`."""
     warnings.showwarning = _warn  # type: ignore[assignment] # the place in the code is nothing to a user
     with _unread_ends_it():
         sys.exit(_status())

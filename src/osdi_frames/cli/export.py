@@ -15,10 +15,7 @@ from osdi_frames.tables import table as declared
 
 
 def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> bytes | None:
-    """Read a key; warn if others can.
-
-    Of a text it is without the line end that editors and `openssl` write.
-    """
+    """Read a key, of a text without the line end that editors and `openssl` write; warn if others can read it."""
     if path is None:
         return None
     if os.name == "posix" and path.stat().st_mode & 0o077:

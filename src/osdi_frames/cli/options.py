@@ -55,10 +55,7 @@ def sources(function: Function) -> Function:
 
 
 def _given(ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse an empty list of sources.
-
-    What is missing is the last argument, since the one before it was given.
-    """
+    """Refuse an empty list of sources, and name the last argument as missing, since the one before it was given."""
     if not value and not ctx.resilient_parsing:
         last = [parameter for parameter in ctx.command.params if isinstance(parameter, click.Argument)][-1]
         raise click.MissingParameter(ctx=ctx, param=last)

@@ -54,10 +54,7 @@ def command(archive: Path, *, tokens: Iterable[str], worker: str, max_body: int,
 
 
 def _kept_tokens(archive: Path, worker: str) -> Iterator[str]:
-    """Yield an archive's tokens; make one if necessary.
-
-    It is made when it is asked for: after the address is listened on.
-    """
+    """Yield an archive's tokens; make one if necessary, only when it is asked for: after the address is listened on."""
     path = archive / ".tokens"
     if not path.exists():
         if is_locked(archive / worker / ".lock"):

@@ -56,10 +56,7 @@ def hide_addresses(texts: pa.Array) -> pa.Array:
 
 
 def hide_in_rows(rows: pa.Table, table: Table) -> pa.Table:
-    """Hide addresses within the texts of rows.
-
-    Columns that are counted and never shown are left as they are.
-    """
+    """Hide addresses within the texts of rows, except for columns that are counted and never shown."""
     for number, name in enumerate(rows.column_names):
         column = table.column(name)
         if column.type == "string" and column.privacy.level != "identifying":
@@ -69,10 +66,7 @@ def hide_in_rows(rows: pa.Table, table: Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Pseudonyms:
-    """What replaces the values of each column.
-
-    It is a pseudonym by `key`, or nothing where there is none.
-    """
+    """What replaces the values of each column: a pseudonym by `key`, or nothing where there is none."""
 
     key: bytes | None = field(repr=False)
     coordinate_decimals: int = 1
@@ -106,17 +100,11 @@ class Pseudonyms:
         return cls(secret, **coarsened) if secret or drop else None
 
     def __dask_tokenize__(self) -> str:
-        """Keep the key out of Dask's hashes.
-
-        They name tasks, and could confirm a guessed key.
-        """
+        """Keep the key out of Dask's hashes, which name tasks, and could confirm a guessed key."""
         return repr(self)
 
     def schema(self, table: Table, columns: Sequence[Column] | None = None) -> pa.Schema:
-        """Return the schema of the columns that are left.
-
-        Each field says what became of it.
-        """
+        """Return the schema of the columns that are left, whose fields record what became of them."""
         fields = []
         for column in table.columns if columns is None else columns:
             level = "plain" if column.privacy.level == "plain" else "sensitive"

@@ -48,10 +48,9 @@ _connection_errors = logger.getChild("connections")
 
 
 class _Early(PlainTextResponse):
-    """An answer before the body's end.
+    """An answer before the body's end, after which the body is read for a moment.
 
-    The body is still read for a moment, then the connection ends. A connection that is closed while bytes are on their
-    way is reset, and the sender never sees the answer.
+    A connection that is closed while bytes arrive is reset, and the sender never sees the answer.
     """
 
     def __init__(self, text: str, status: int, **headers: str) -> None:
@@ -156,9 +155,7 @@ def serve(
 
 
 class Tokens:
-    """The tokens that are valid now.
-
-    The time that an answer takes does not show which one was sent.
+    """The tokens that are valid now; the time of a comparison does not show which one was sent.
 
     >>> "a-token-that-is-long-enough" in Tokens(["a-token-that-is-long-enough"])
     True
@@ -215,10 +212,7 @@ class _Endpoint:
         return STORED if await self._queue.store(body) else BUSY
 
     async def _read(self, request: Request, read: bytearray) -> Response | None:
-        """Read a body; return an early refusal.
-
-        From then on the body counts as held in the queue.
-        """
+        """Read a body, which counts as held in the queue from then on; return a refusal if it ends early."""
         try:
             async with asyncio.timeout(self._limits.body_seconds):
                 async for chunk in request.stream():

@@ -1,7 +1,4 @@
-"""Group commit: one write and sync for many deliveries.
-
-They are answered after it.
-"""
+"""Group commit: many deliveries are written and synced together, and then answered."""
 
 from __future__ import annotations
 
@@ -56,10 +53,7 @@ class ReceiverLimits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PendingBody:
-    """A body that waits to be durable.
-
-    With a `reason` it goes to quarantine.
-    """
+    """A body that waits to be durable, in quarantine if it has a `reason`."""
 
     body: bytes
     received_at: str
@@ -93,10 +87,7 @@ class DeliveryQueue:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Write what is stored in the meantime.
-
-        At the end all of it is written, and the folder is left.
-        """
+        """Write what is stored in the meantime; at the end write the rest and leave the folder."""
         self._loop = asyncio.get_running_loop()
         _submit(self._sealer, self._seal)
         # Begun ahead of its first line, a segment lets it wait for one sync and not for three.
@@ -124,10 +115,7 @@ class DeliveryQueue:
         return self.held > self._limits.held_bytes
 
     async def store(self, body: bytes) -> bool:
-        """Make a held body durable.
-
-        ``False`` when it failed or would come too late for the sender.
-        """
+        """Make a held body durable; return False when that failed or would come too late for the sender."""
         arrived = self._loop.time()
         received_at = stamp(self._now())
         answer: asyncio.Future[bool] = self._loop.create_future()
@@ -210,10 +198,7 @@ class DeliveryQueue:
             )
 
     async def health(self) -> dict[str, object]:
-        """Return the receiver's state.
-
-        An append and a sync are tried for it, see `ReceiverLimits.probe_seconds`.
-        """
+        """Return the receiver's state, after an attempt to append and sync (see `ReceiverLimits.probe_seconds`)."""
         works = await self._try_probe()
         now = self._loop.time()
         recent = sorted(seconds for when, seconds in self._recent if now - when <= _WINDOW)

@@ -1,6 +1,4 @@
-"""One line of an archive: an enveloped body.
-
-It has the body's time, its sequence number and a checksum.
+"""One line of an archive: a body with the time at which it was received, its sequence number and a checksum.
 
 A line reads ::
 
@@ -46,7 +44,7 @@ _BREAKS = bytes.maketrans(b"\r\n", b"  ")
 class Envelope:
     """The content of one line.
 
-    `body` is the JSON text in the line, `received` what came over the wire where that differs.
+    `body` is the JSON text in it, `received` the bytes that were received where these differ.
     """
 
     sequence: int
@@ -58,10 +56,7 @@ class Envelope:
 
     @classmethod
     def of(cls, received: bytes, *, sequence: int, at: str, reason: str | None) -> Envelope:
-        """Put received bytes in an envelope.
-
-        With a `reason` they are for the quarantine.
-        """
+        """Put received bytes in an envelope, which is for the quarantine if there is a `reason`."""
         if reason is not None:
             return cls(sequence, at, b"[]", received, reason)
         body = as_array(received).translate(_BREAKS)
@@ -69,10 +64,7 @@ class Envelope:
 
     @property
     def exact(self) -> bytes:
-        """The bytes that were received.
-
-        Of an erased delivery, they are what was left.
-        """
+        """The bytes that were received; of an erased delivery what was left."""
         return self.body if self.received is None else self.received
 
     def line(self) -> bytes:
@@ -100,9 +92,7 @@ def as_array(body: bytes) -> bytes:
 
 
 def read(line: bytes) -> Envelope | None:
-    """Read a line without its line break.
-
-    ``None`` when any byte of it is not as it was written.
+    """Read a line without its line break; return None when any byte of it is not as it was written.
 
     >>> line = Envelope.of(b"[]", sequence=7, at="2026-11-21T10:42:07.000000Z", reason=None).line()
     >>> read(line[:-1]).sequence
@@ -122,10 +112,7 @@ def read(line: bytes) -> Envelope | None:
 
 
 def read_after_damage(line: bytes) -> Envelope | None:
-    """Read the whole line after a damaged one.
-
-    The damaged one's line break was lost.
-    """
+    """Read the whole line that follows a damaged one whose line break was lost."""
     start = line.rfind(MARK)
     return read(line[start:]) if start > 0 else None
 

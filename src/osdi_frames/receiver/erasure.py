@@ -1,7 +1,4 @@
-"""Erase one person's data from an archive.
-
-The person is found however they are spelled in it.
-"""
+"""Erase one person's data from an archive, however the person is spelled in it."""
 
 from __future__ import annotations
 
@@ -41,10 +38,7 @@ _PERSON_LINKS = ("osdi:person", "osdi:people", "osdi_person", "osdi_people")
 
 @dataclass(slots=True)
 class Erasure:
-    """What was searched, erased and `left`.
-
-    Each place is listed in which one of the ids and addresses is or may be left.
-    """
+    """What was searched and erased, and in `left` each place where one of the ids and addresses is or may be left."""
 
     searched: int = 0
     deliveries: int = 0
@@ -135,9 +129,9 @@ def _addresses_in(node: object, key: str = "") -> Iterator[str]:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let one erasure at a time rewrite segments.
+    """Let one erasure at a time rewrite segments, since a second one would restore what the first erased.
 
-    The later would bring back what the earlier took out. What no receiver writes to is sealed first.
+    Seal first what no receiver writes to.
     """
     descriptor = wait_for_lock(folder / ".erasing")
     try:
@@ -193,10 +187,9 @@ class _Eraser:
             self.done.deliveries += len(counts) - counts.count(0)
 
     def _without_person(self, line: bytes, place: str) -> tuple[bytes, int] | None:
-        """Return the rest of a line; None if all stays.
+        """Return the rest of a line and the number of erased elements, 0 in quarantine, or None if all stays.
 
-        It comes with the number of elements that were erased, 0 in quarantine. List what cannot be searched, and what
-        names the person and stays.
+        List what cannot be searched, and what names the person and stays.
         """
         entry = envelope.read(line.removesuffix(b"\n"))
         if entry is None:
@@ -223,10 +216,7 @@ class _Eraser:
 
 
 class Person:
-    """The ids and e-mail addresses to erase.
-
-    A link to the person serves as the id.
-    """
+    """The ids and e-mail addresses to erase; a link to the person serves as the id."""
 
     def __init__(self, ids: Iterable[str], emails: Iterable[str]) -> None:
         self._ids = {_path(id_)[-1] for id_ in ids}
@@ -240,10 +230,9 @@ class Person:
         self._pattern = re.compile("|".join(patterns) or "(?!)")
 
     def is_subject_of(self, node: object, key: str = "") -> bool:
-        """Return whether an element is about the person.
+        """Return whether an element, whose objects are tuples of pairs, is about the person.
 
-        That is so where a link of it leads to the person, where it has the person's id, or one of the addresses among
-        its ``email_addresses``. Its objects are tuples of pairs.
+        It links to the person, or has the person's id or one of the addresses among its ``email_addresses``.
         """
         if isinstance(node, tuple):
             return any(
@@ -263,9 +252,7 @@ class Person:
         return name == "href" and (in_people or (within in _PERSON_LINKS and path[-1] in self._ids))
 
     def is_named_in(self, text: str) -> bool:
-        """Return whether text holds an id or an address.
-
-        It is found in any case, escaped, percent-encoded, as HTML.
+        """Return whether text holds an id or an address: in any case, escaped, percent-encoded or as HTML.
 
         >>> Person([], ["ann@x.org"]).is_named_in("mail ann%40x.org")
         True
@@ -275,10 +262,7 @@ class Person:
         )
 
     def is_named_in_bytes(self, data: bytes) -> bool:
-        """Return whether bytes hold an id or an address.
-
-        It is found in bytes of any kind, also in an envelope's base64.
-        """
+        """Return whether bytes of any kind hold an id or an address, also in an envelope's base64."""
         texts = [data.replace(b"\0", b"").decode("utf-8", "replace"), data.decode("latin-1")]
         if b"\0" in data:
             texts += [data.decode(encoding, "replace") for encoding in ("utf-16-le", "utf-16-be")]

@@ -38,10 +38,7 @@ _COMPRESSION: dict[int, int] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A segment file, described by its name.
-
-    Segments sort in the order of their lines.
-    """
+    """A segment file, described by its name; segments sort in the order of their lines."""
 
     first: int
     sealed: bool
@@ -54,10 +51,7 @@ class Segment:
         return Segment(self.first, True, Path(f"{self.path}{SEALED}"))
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines, each with its line break.
-
-        They are of the sealed form if it is sealed now; a line without a break is torn.
-        """
+        """Yield the lines, each with its line break unless it is torn, of the sealed form if it is sealed now."""
         with self._opened() as file:
             try:
                 yield from file
@@ -107,10 +101,7 @@ def whole_until(path: Path, below: int | None = None) -> tuple[int, int | None]:
 
 
 class Removed(OSError):
-    """An open file was removed, moved, replaced or cut.
-
-    What is written to it is lost.
-    """
+    """An open file was removed, moved, replaced or cut: what is written to it is lost."""
 
 
 def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> None:
@@ -128,10 +119,7 @@ def check_identity(path: Path, descriptor: int, *, size: int | None = None) -> N
 
 
 def last_sequence(last: Segment) -> int:
-    """Find the number of a segment's last line.
-
-    Of a sealed one at least its first number is taken.
-    """
+    """Find the number of a segment's last line, of a sealed one at least that of its first line."""
     if not last.sealed:
         return whole_until(last.path)[1] or last.first - 1
     tail = deque[bytes](maxlen=1)
@@ -200,10 +188,9 @@ class Log:
         return begun
 
     def check(self) -> None:
-        """Raise `Removed` when the open segment was moved.
+        """Raise `Removed` when the open segment was moved, and give it up.
 
-        The segment is given up then. The next line begins a new segment, whose first number shows that some are missing
-        before it.
+        The next line begins a new segment, whose first number shows that lines are missing before it.
         """
         if self._open:
             with self._given_up_on_failure():
@@ -240,10 +227,7 @@ class Log:
 
 
 class _OpenSegment:
-    """A segment file open for appending.
-
-    `length` is how far it is durable.
-    """
+    """A segment file open for appending, durable up to `length`."""
 
     def __init__(self, path: Path) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
@@ -264,10 +248,7 @@ class _OpenSegment:
         check_identity(self.path, self._descriptor, size=size)
 
     def close(self) -> None:
-        """Cut off what is not durable.
-
-        A file without anything durable is removed.
-        """
+        """Cut off what is not durable, and remove a file without anything durable."""
         try:
             check_identity(self.path, self._descriptor)
             if self.length == 0:
@@ -279,10 +260,7 @@ class _OpenSegment:
 
 
 def write_sealed(lines: Iterable[bytes], path: Path, *, partial: str = PARTIAL) -> None:
-    """Write a sealed segment durably, and read it back.
-
-    It takes the place of one that may be there.
-    """
+    """Write a sealed segment durably in place of one that may be there, and read it back."""
     with replacing(path, partial=partial) as file:
         with zstd.ZstdFile(file, "wb", options=_COMPRESSION) as stream:
             stream.writelines(lines)
@@ -292,10 +270,7 @@ def write_sealed(lines: Iterable[bytes], path: Path, *, partial: str = PARTIAL) 
 
 
 def seal_finished(log: Log, *, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Seal a log's finished segments, oldest first.
-
-    It goes on until it is stopped.
-    """
+    """Seal a log's finished segments, oldest first, until this is stopped."""
     bound = log.writing_from
     found = segments(log.folder)
     for segment in found:

@@ -1,7 +1,4 @@
-"""Which bodies are deliveries (interface 2.7).
-
-All others go to quarantine.
-"""
+"""Which bodies are deliveries (interface 2.7), and do not go to quarantine."""
 
 from __future__ import annotations
 
@@ -66,9 +63,7 @@ def validate_body(body: bytes) -> str | None:
 
 
 def elements(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int, int]]:
-    """Yield the elements of a JSON array.
-
-    Each comes with where its text begins and ends. A JSONDecodeError stops them.
+    """Yield the elements of a JSON array with where their texts begin and end, until a JSONDecodeError.
 
     >>> list(elements('[{"a": 1}, {}]', json.JSONDecoder()))
     [({'a': 1}, 1, 9), ({}, 11, 13)]

@@ -18,10 +18,7 @@ _TORN = "a torn line"
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something that is not as it was written.
-
-    `line` counts from 1, 0 is the whole file.
-    """
+    """Something that is not as it was written; `line` counts from 1, and 0 is the whole file."""
 
     path: Path
     line: int

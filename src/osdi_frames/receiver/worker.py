@@ -35,10 +35,9 @@ logger = logging.getLogger(__name__)
 
 
 class Worker:
-    """A worker's folder, owned until it is closed.
+    """A worker's folder, owned until it is closed; `ArchiveLocked` where another process owns it.
 
-    `ArchiveLocked` where another process owns it. A receiver waits until an erasure gives the folder back; one that
-    `erases` waits for nobody.
+    A receiver waits until an erasure releases the folder; one that `erases` waits for nobody.
     """
 
     def __init__(self, archive: Path, name: str, *, segment_bytes: int, erases: bool = False) -> None:
@@ -55,16 +54,13 @@ class Worker:
         )
 
     def check_lock(self) -> None:
-        """Raise ``OSError`` when the lock file was moved.
-
-        Another process could own the folder.
-        """
+        """Raise ``OSError`` when the lock file was moved, since another process could own the folder."""
         check_identity(self.folder / ".lock", self._lock)
 
     def probe(self) -> None:
-        """Prove that an append and a sync work.
+        """Prove that an append and a sync work, or raise ``OSError``.
 
-        ``OSError`` when they do not. The file is new each time: rewriting an old one would succeed on a full disk.
+        The file is new each time: rewriting an old one would succeed on a full disk.
         """
         self.check_lock()
         self.deliveries.check()
@@ -100,10 +96,7 @@ class Worker:
         return descriptor
 
     def _locked_to_erase(self) -> int:
-        """Lock the folder as an erasure does, shared.
-
-        A receiver knows an erasure by that.
-        """
+        """Lock the folder shared, by which a receiver recognises an erasure."""
         descriptor = try_lock(self.folder / ".lock", shared=True)
         if descriptor is None:
             raise locked(self.folder)
@@ -117,10 +110,7 @@ def check_name(name: str) -> None:
 
 
 def worker_folders(archive: Path) -> list[Path]:
-    """List the workers' folders of an archive.
-
-    `SourceNotFound` where no receiver has written.
-    """
+    """List the workers' folders of an archive; raise `SourceNotFound` where no receiver has written."""
     with shortened_paths():
         found = {path.parent for name in (".lock", QUARANTINE) for path in archive.glob(f"*/{name}")}
     if not found:

@@ -160,10 +160,7 @@ def _totals(kind: ActKind, own: list[Document]) -> Document:
 
 
 def collections(world: World, count: int) -> Iterator[tuple[str, Document]]:
-    """Pull what is acted on, the acts and the tags at the end.
-
-    Each page comes with the name of its collection.
-    """
+    """Pull what is acted on, the acts and the tags at the end, each page with the name of its collection."""
     people: dict[str, Document] = {}
     for kind in KINDS:
         parents, acts = make_acts(world, kind, count)

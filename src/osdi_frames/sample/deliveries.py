@@ -138,10 +138,7 @@ class _Sender:
         return [self._element("osdi:attendance", attendance, now)]
 
     def _other(self, kind: str, signature: Document, now: datetime) -> list[Document]:
-        """Send an element of another type.
-
-        Only the envelope of these is known to us.
-        """
+        """Send an element of another type, of which only the envelope is known."""
         self.number += 1
         kind = kind.replace("<p>", self.world.prefix)
         resource_id = self.world.id("other", self.number)
@@ -157,10 +154,7 @@ class _Sender:
         return [self._element(kind, resource, now)]
 
     def _test(self, now: datetime) -> list[Document]:
-        """Press "send test".
-
-        It has no dates, referrer or identifier, and the same key each time.
-        """
+        """Press "send test", which has no dates, referrer or identifier, and the same key each time."""
         petition = "petitions", self.world.id("petition", 0)
         email = {"primary": True, "address": "test@example.org"}
         test = {

@@ -71,10 +71,7 @@ class Deployment:
         }
 
     def draws(self, subject: str) -> Random:
-        """Open the random draws of one subject.
-
-        So they never change another's.
-        """
+        """Open the random draws of one subject, which never change another's."""
         return Random(f"{self.seed}/{self.prefix}/{subject}")  # noqa: S311 (samples, no secrets)
 
 
@@ -100,10 +97,10 @@ def power_law(items: Sequence[Any], *, exponent: float = 1.0) -> list[float]:
 def attention(
     rng: Random, resources: Sequence[Document], *, months: float, floor: float
 ) -> Callable[[datetime], list[float]]:
-    """Return a function from a moment to cumulative weights.
+    """Return a function from a moment to the cumulative weights by which resources draw people.
 
-    By these resources draw people. They follow a power law, in random order. Each resource fades from its launch on,
-    to 1/e in so many months, but not below `floor`.
+    A power law in random order, of which each resource fades from its launch on, to 1/e in so many months, but not
+    below `floor`.
     """
     weights = [rank**-0.9 for rank in range(1, len(resources) + 1)]
     rng.shuffle(weights)

@@ -16,10 +16,7 @@ _NEWCOMERS = 10_000_000  # from this number on, people who sign once and do noth
 
 
 def organizer(deployment: Deployment, number: int) -> Document:
-    """Make a person as old pages embed them.
-
-    That is the whole record, in v2 names (interface 2.8).
-    """
+    """Make a person as old pages embed them: the whole record, in v2 names (interface 2.8)."""
     person_id, created = deployment.id("person", number), long_known(number)
     given, family, place, email = _traits(deployment, number)
     address = {"primary": True, "address_lines": [_street(number)], **place.address}
@@ -57,10 +54,9 @@ def first_attended(deployment: Deployment, events: list[Document]) -> dict[int, 
 def signer(
     deployment: Deployment, number: int, *, rng: Random, signed: datetime, joined: datetime | None = None
 ) -> Document:
-    """Make a person as a signature carries them (interface 2.7).
+    """Make a person as a signature carries them, created at `joined` (interface 2.7).
 
-    The created date is `joined`. Without it, this is the only act of the person, who is new by it or was created up to
-    600 days before.
+    Without it, this is the only act of the person, who is new by it or was created up to 600 days before.
     """
     given, family, place, email = _traits(deployment, number)
     elsewhere = {"locality": "Springfield", "postal_code": "97477", "region": "OR", "country": "US"}
@@ -113,10 +109,7 @@ def _phone(place: Place, number: int, rng: Random) -> Document:
 
 
 def _entries(entry: Document, second: Document, rng: Random) -> list[Document]:
-    """Add a second entry now and then.
-
-    The primary is not always first, and not always there.
-    """
+    """Add a second entry now and then; the primary one is not always first, and not always there."""
     draw = rng.random()
     if draw < 0.86:
         return [entry]
@@ -161,7 +154,7 @@ def _street(number: int) -> str:
 def make_attendances(deployment: Deployment, event: Document) -> Iterator[Document]:
     """Make the attendances that an event counts, as the API answers them.
 
-    They come evenly from its creation until it was last modified. At its start most people are checked in.
+    Evenly from its creation until it was last modified, most of them checked in at its start.
     """
     event_id, moments = id_of(event), _attended(event)
     rng, check_ins = deployment.draws(f"referrers of {event_id}"), _check_ins(deployment, event)
@@ -181,7 +174,7 @@ def make_attendances(deployment: Deployment, event: Document) -> Iterator[Docume
 def _check_ins(deployment: Deployment, event: Document) -> Iterator[Document]:
     """Draw for one attendance after the other what its check-in changes.
 
-    Events of the last year have check-ins, of five to nine attendees in ten.
+    Of events of the last year five to nine attendees in ten are checked in.
     """
     rng, start = deployment.draws(f"check-ins of {id_of(event)}"), event.get("start_date", "")
     recent = times.iso(times.UNTIL - times.YEAR) <= start < times.iso(times.UNTIL)
@@ -207,10 +200,10 @@ def _attended(event: Document) -> Iterator[datetime]:
 def delivered_attendance(
     deployment: Deployment, event: Document, number: int, *, joined: Callable[[int], datetime]
 ) -> Document:
-    """Return an event's attendance as a webhook carries it, before any check-in.
+    """Return an event's attendance, counted from 1, as a webhook carries it before any check-in.
 
-    Attendances count from 1. The person is inline, created when `joined` says for a person's number; the ids and what
-    nobody entered are missing.
+    The person is inline, created when `joined` returns for a person's number; the ids and what nobody entered are
+    missing.
     """
     attendance = list(make_attendances(deployment, event))[number - 1]
     attendance |= {"status": "accepted", "modified_date": attendance["created_date"]}
@@ -222,10 +215,7 @@ def delivered_attendance(
 
 
 def referrer_data(rng: Random) -> Document:
-    """Draw where an attendee came from.
-
-    One in eight came from nowhere that is known, most from few sources.
-    """
+    """Draw where an attendee came from: for one in eight unknown, for most one of few sources."""
     if rng.random() < 0.125:
         return {}
     return document(
@@ -271,19 +261,16 @@ def make_signatures(
 
 
 def _signed(count: int, rng: Random) -> Iterator[datetime]:
-    """Spread signatures, more and more over five years.
-
-    The last is three days before the end.
-    """
+    """Spread signatures, more and more over five years, until three days before the end."""
     since, end = times.UNTIL - 5 * times.YEAR, times.UNTIL - 3 * times.DAY
     for n in range(count):
         yield since + (end - since) * ((n + rng.random()) / count) ** 0.5
 
 
 def _identifiers(own: str, number: int, rng: Random) -> list[str] | None:
-    """Draw the identifiers of a signature.
+    """Draw the identifiers of a signature, of which a few were made elsewhere and imported.
 
-    A few were signed elsewhere and brought in; some of them know only that.
+    Some of these know only that.
     """
     draw = rng.random()
     foreign = [f"form_sync:{number}"] if 0.95 < draw < 0.985 else []

@@ -23,9 +23,9 @@ def old_v2(world: World) -> Iterator[Document]:
 
 
 def v2(world: World, at: datetime) -> Iterator[Document]:
-    """Pull v2: more events each time, more RSVPs.
+    """Pull v2: more events each time, more RSVPs, and a last page that leads to an empty one.
 
-    The last page leads to an empty one, as it does in life. The first pull was kept without envelopes.
+    The first pull was kept without envelopes.
     """
     pulled = pages(world, visible(world.listed, since=times.EMBEDDED_UNTIL, at=at), next_on_last=True)
     return pulled if at == WEEKLY[0] else in_envelopes(pulled, at)
@@ -45,10 +45,7 @@ def event_campaigns(world: World) -> Iterator[Document]:
 
 
 def petitions(world: World, signed: Mapping[str, int]) -> Iterator[Document]:
-    """Pull the petitions at the end.
-
-    `signed` counts the signatures by the address of their petition.
-    """
+    """Pull the petitions at the end; `signed` counts the signatures by the address of their petition."""
     counted = [own | {"total_signatures": signed.get(href_of(own), 0)} for own in world.petitions]
     return in_envelopes(pages(world, counted, "petitions", "osdi:petitions"))
 
@@ -79,8 +76,8 @@ def pages(
 ) -> Iterator[Document]:
     """Page through records as a collection does (interface 2.6).
 
-    With `next_on_last` the last page has a `next`, too, which leads to an empty page without one: so does the
-    best-known deployment.
+    With `next_on_last` the last page has a `next`, which leads to an empty page without one, as in the best-known
+    deployment.
     """
     url = deployment.href(path)
     total_pages = max(1, -(-len(records) // PAGE))
@@ -116,20 +113,18 @@ def curies(deployment: Deployment) -> list[Document]:
 
 
 def visible(events: list[Document], *, since: datetime, at: datetime) -> list[Document]:
-    """Show events as an earlier pull saw them.
+    """Return events as an earlier pull saw them: fewer, with fewer RSVPs, modified earlier.
 
-    They are fewer, with fewer RSVPs, modified earlier. The key of the pull sees events of groups that are not older
-    than `since`.
+    The key of the pull sees events of groups that are not older than `since`.
     """
     first, last = times.iso(since), times.iso(at)
     return [as_of(event, at) for event in events if first <= event["created_date"] <= last]
 
 
 def as_of(event: Document, when: datetime) -> Document:
-    """Show an event as it was at an earlier moment.
+    """Return an event as it was at an earlier moment, with RSVPs spread evenly until it was last modified.
 
-    RSVPs come in evenly until it was last modified. An event whose RSVPs were the same then as now is the same in
-    every field, its modified_date too.
+    An event whose RSVPs were the same then as now is the same in every field, modified_date included.
     """
     created, modified = times.parse(event["created_date"]), times.parse(event["modified_date"])
     if when >= modified:

@@ -23,9 +23,6 @@ def iso(when: datetime) -> str:
 
 
 def growing(share: float) -> datetime:
-    """Return when a share of all things was there.
-
-    Their number grows more and more over six years.
-    """
+    """Return when a share of all things was there, whose number grows more and more over six years."""
     moment: datetime = UNTIL - 6 * YEAR * (1 - share**0.5)
     return moment

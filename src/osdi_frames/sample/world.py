@@ -55,10 +55,7 @@ class World(Deployment):
 
     @cached_property
     def petitions(self) -> list[Document]:
-        """Petitions, launched evenly over five years.
-
-        Each embeds the person who created it, as in life.
-        """
+        """Petitions, launched evenly over five years, each with the person who created it embedded."""
         words = [
             {"demand": demand.format(place.locality), "locality": place.locality}
             for demand in WORDS["demands"]
@@ -78,10 +75,7 @@ class World(Deployment):
 
     @cached_property
     def events(self) -> list[Document]:
-        """All events, oldest first.
-
-        A campaign has most of its own at its launch, 1/e of them two months later.
-        """
+        """All events, oldest first; a campaign has most of its own at its launch, 1/e of them two months later."""
         rng, created = self.draws("events"), enumerate(self._created())
         weigh = attention(rng, self._launched, months=2, floor=0)
         return [self._event(rng, number, moment, weigh(moment)) for number, moment in created]
@@ -96,10 +90,7 @@ class World(Deployment):
 
     @cached_property
     def listed(self) -> list[Document]:
-        """The events that the collection of all events lists.
-
-        Some are in that of their campaign alone.
-        """
+        """The events that the collection of all events lists; some are in that of their campaign alone."""
         return [
             event
             for number, event in enumerate(self.events)
@@ -149,10 +140,7 @@ class World(Deployment):
     def published(
         self, kind: str, parts: str, launches: Iterable[datetime], words: list[dict[str, str]]
     ) -> Iterator[Document]:
-        """Make a campaign or petition for each launch.
-
-        `words` are filled into its texts, in turn.
-        """
+        """Make a campaign or petition for each launch, with `words` filled into its texts in turn."""
         for number, launched in enumerate(launches):
             own_id, sponsor = self.id(kind, number), self._groups[number % len(self._groups)]
             path, page, made = ((f"{kind}s", own_id), f"{self.site}/{kind}s/{number}", times.iso(launched))
@@ -262,10 +250,7 @@ def _html(cause: str, sentence: str) -> str:
 
 
 def _start(number: int, created: datetime, modified: datetime, rng: Random) -> datetime:
-    """Draw a wall clock soon after the last RSVP.
-
-    It is written as if it were UTC (interface 2.1).
-    """
+    """Draw a wall clock soon after the last RSVP, written as if it were UTC (interface 2.1)."""
     day = modified + rng.randrange(2, 15) * times.DAY
     usual = day.replace(hour=rng.randrange(9, 21), minute=rng.choice((0, 30)), second=0, microsecond=0)
     change = CLOCK_CHANGES[number % 2]
@@ -273,10 +258,7 @@ def _start(number: int, created: datetime, modified: datetime, rng: Random) -> d
 
 
 def _rsvps(rng: Random, usual: int) -> Document:
-    """Draw RSVPs from a power law, at most 4,000.
-
-    One event in six has a capacity, and comes near it.
-    """
+    """Draw RSVPs from a power law, at most 4,000; one event in six has a capacity, and comes near it."""
     accepted = min(int((rng.paretovariate(1.1) - 1) * usual + 1), 4000) if rng.random() < 0.9 else 0
     if rng.random() > 0.17:
         return {"total_accepted": accepted}

@@ -1,6 +1,6 @@
-"""The sample on disk: one document a line.
+"""The sample on disk.
 
-Files are named for the pull or for the month of the delivery. The same arguments make the same bytes.
+A document a line, in files named for the pull or the month of the delivery, the same bytes for the same arguments.
 """
 
 import json

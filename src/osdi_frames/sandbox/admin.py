@@ -1,7 +1,4 @@
-"""The admin interface under /sandbox/.
-
-It does what the real service does in its own pages, and what only a sandbox can.
-"""
+"""The admin interface under /sandbox/: what the real service does in its own pages, and what only a sandbox can."""
 
 import json
 import re
@@ -16,7 +13,7 @@ from osdi_frames.messages import shorten
 from osdi_frames.sandbox.accounts import ROLES, Account
 from osdi_frames.sandbox.api import Call, Handler
 from osdi_frames.sandbox.faults import FAULTS, SELECTION
-from osdi_frames.sandbox.resource_kinds import ACTED_ON, RESOURCE_KINDS
+from osdi_frames.sandbox.resource_kinds import ACTED_ON, PUBLISHED, RESOURCE_KINDS
 from osdi_frames.sandbox.resources import Resource
 from osdi_frames.sandbox.service import Service, found_or_refused, list_name
 from osdi_frames.sandbox.shapes import REFERRER_DATA
@@ -31,10 +28,7 @@ _PAGE = "https://sandbox.example.org"
 
 
 def ensure_accounts(service: Service) -> None:
-    """Make the two accounts of an empty store.
-
-    A person and a group, with a key each that is always the same.
-    """
+    """Make the two accounts of an empty store, a person and a group, with a key each that is always the same."""
     if service.store.entries("key"):
         return
     now, roles = service.now(), {"sandbox-founder": "creator"}
@@ -173,10 +167,7 @@ def add_webhook(service: Service, call: Call) -> Any:
 
 
 def send_test(service: Service, call: Call) -> None:
-    """Put a "send test" message into the outbox.
-
-    It has no dates, and the same key each time.
-    """
+    """Put a "send test" message into the outbox, without dates and with the same key each time."""
     webhook_id, now = call.ids["webhook_id"], service.clock().timestamp()
     found_or_refused(service.store.entry("webhook", webhook_id), "webhook", webhook_id)
     element = sample_element(call.site, _account(service, call))
@@ -190,10 +181,7 @@ def inject(service: Service, call: Call) -> Any:
 
 
 def delete(kind: str, service: Service, call: Call) -> None:
-    """Delete a resource and what stands under it.
-
-    The API refuses that (interface 7.1); no webhook is sent anything.
-    """
+    """Delete a resource and what stands under it, which the API refuses (interface 7.1) and no webhook is sent."""
     service.delete(service.resource(kind, call.ids["resource_id"]))
 
 
@@ -207,10 +195,7 @@ def list_resources(kind: str, service: Service, call: Call) -> Any:
 
 
 def targeting_list(service: Service, _call: Call) -> Any:
-    """Answer the targeting list (interface 1.5).
-
-    It has the events made through the API with at least one attendance.
-    """
+    """Answer the targeting list: the events made through the API with at least one attendance (interface 1.5)."""
     return [
         f"[1, ({event.fields['origin_system']}) Event], ({event.fields['title']})"
         for event in service.store.resources("event")
@@ -227,23 +212,13 @@ def faults(service: Service, _call: Call) -> Any:
 # Kinds of resources with what makes one of them, by their address.
 _RESOURCES: Mapping[str, tuple[str, Handler]] = {
     "people": ("person", add_person),
-    "campaigns": ("event_campaign", partial(add_titled, "event_campaign")),
-    "petitions": ("petition", partial(add_titled, "petition")),
     "events": ("event", add_events),
-    "signatures": ("signature", partial(record_act, "signature", "petition")),
-    "attendances": ("attendance", partial(record_act, "attendance", "event")),
+    "campaigns": ("event_campaign", partial(add_titled, "event_campaign")),
+    **{RESOURCE_KINDS[name].at("v2"): (name, partial(add_titled, name)) for name in PUBLISHED[1:]},
     **{
-        RESOURCE_KINDS[name].at("v2"): (name, partial(add_titled, name))
-        for name in ("form", "fundraising_page", "advocacy_campaign", "survey")
-    },
-    **{
-        RESOURCE_KINDS[name].at("v2"): (name, partial(record_act, name, of))
-        for name, of in (
-            ("submission", "form"),
-            ("donation", "fundraising_page"),
-            ("outreach", "advocacy_campaign"),
-            ("response", "survey"),
-        )
+        kind.at("v2"): (kind.name, partial(record_act, kind.name, kind.acted_on))
+        for kind in RESOURCE_KINDS.values()
+        if kind.acted_on
     },
 }
 

@@ -1,7 +1,4 @@
-"""The addresses of the API, and what they answer.
-
-They are those of interface 4, and where the links of 2.5 and 2.7 lead.
-"""
+"""The addresses of the API (interface 4, and where the links of 2.5 and 2.7 lead), and what they answer."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -49,9 +46,9 @@ Handler = Callable[[Service, Call], Any]  # it answers a value with resources in
 
 
 def _addressed(service: Service, call: Call) -> tuple[Any, dict[str, str]]:
-    """Return the resource that an address names last, if any.
+    """Return the resource that an address names last, if any, and what selects the resources in its collection.
 
-    And what says that another is in its collection. Each must be in the collection of the one before it.
+    Each must be in the collection of the one before it.
     """
     where: dict[str, str] = {}
     found = None
@@ -106,10 +103,7 @@ def collection(kind: ResourceKind, service: Service, call: Call) -> str:
 
 
 def _where(kind: ResourceKind, service: Service, call: Call) -> dict[str, str]:
-    """Return which resources a collection has.
-
-    They are the account's own, or those of the resource under which it stands.
-    """
+    """Return what selects a collection's resources: those of the account, or of the resource under which it stands."""
     _, where = _addressed(service, call)
     if kind.name == "person":
         return {"listed_in": list_name(call.account.account_id)}
@@ -168,10 +162,7 @@ def create(kind: ResourceKind, service: Service, call: Call) -> Resource:
 
 
 def entry_point(service: Service, call: Call) -> Any:
-    """Answer where the collections are.
-
-    Tags are for a valid key only.
-    """
+    """Answer where the collections are; tags are for a valid key only."""
     site = call.site
     links: Fields = {"self": site.link() | {"title": "This entry point"}}
     for kind in RESOURCE_KINDS.values():

@@ -17,10 +17,9 @@ _NOT_TEXT = re.compile("[\ud800-\udfff\ufdd0-\ufdef]|" + r"(?<!\\)(?:\\\\)*\\u00
 async def read_body(
     request: Request, limit: int, *, empty: str = "", lenient: bool = False
 ) -> dict[str, Any]:
-    """Read a body, which must be a JSON object.
+    """Read a body, which must be a JSON object of interchangeable text.
 
-    Its text must be interchangeable. With `lenient`, one that is no JSON is a form, and a request without a body has
-    it in its query.
+    With `lenient`, one that is no JSON is a form, and a request without a body has it in its query.
     """
     body = bytearray()
     async for chunk in request.stream():
@@ -44,9 +43,9 @@ async def read_body(
 
 
 def parse_fields(text: str) -> dict[str, Any]:
-    """Read fields with the nesting of their names.
+    """Read fields with the nesting of their names, of which a repeated one makes a list.
 
-    A name that is repeated makes a list. Raises ValueError where a part is no field.
+    Raise ValueError where a part is no field.
 
     Examples
     --------

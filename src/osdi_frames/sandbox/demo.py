@@ -58,10 +58,7 @@ def _fill(service: Service, origin: str, seed: int) -> None:
 
 
 class _Replay:
-    """The acts of a world in the service's own terms.
-
-    What the world calls by its address gets an id here.
-    """
+    """The acts of a world in the service's own terms, with an id for what the world names by an address."""
 
     def __init__(self, service: Service, site: Site, seed: int) -> None:
         # The same ids at every start: who pulls again from a demo that was started again finds the same events.
@@ -118,10 +115,9 @@ class _Replay:
         self._attend(made, event)
 
     def _attend(self, made: Resource, event: Document) -> None:
-        """Let people come to an event.
+        """Let people come to an event, the same ones to every event, and new ones where more are needed.
 
-        The same ones come to every event, and new ones where more are needed. They RSVP one after the other, the last
-        one when the event was last modified.
+        One after the other, the last one when the event was last modified.
         """
         count, created = event["total_accepted"], self._moment
         lasted = datetime.fromisoformat(event["modified_date"]) - created
@@ -155,10 +151,7 @@ class _Replay:
             self._act(kind.name, self._service.resource(kind.of, self._ids[href]), body, data, by="page")
 
     def _act(self, kind: str, parent: Resource, body: Document, data: Document, *, by: str) -> Resource:
-        """Record an act.
-
-        Its referrer code is made one of the group's, since another would be taken out.
-        """
+        """Record an act, with its referrer code as one of the group's, since another would be removed."""
         if code := data.get("referrer"):
             self._service.store.set_entry("referrer", code, GROUP)
         return self._service.act(kind, parent, body, self._site, by=by)

@@ -60,10 +60,7 @@ class Endpoint:
                 await response(scope, receive, send)
 
     def _arrived(self, request: Request) -> tuple[faults.LoggedRequest, list[faults.Injection]]:
-        """Return a request's log entry and its faults.
-
-        The admin interface has neither.
-        """
+        """Return a request's log entry and its faults, of which the admin interface has neither."""
         is_collection = not self._path.endswith("}")
         page = request.query_params.get("page", "1" if is_collection else "")
         number = int(page) if page.isdecimal() and len(page) < 10 else None
@@ -127,10 +124,7 @@ class Endpoint:
 
 
 def _check_sender(request: Request) -> None:
-    """Refuse a request of another host or site.
-
-    One under another host's name is DNS rebinding, one of another origin's page is cross-site.
-    """
+    """Refuse a request under another host's name (DNS rebinding) or of another origin's page (cross-site)."""
     host, origin = request.headers.get("host", ""), request.headers.get("origin")
     here = is_loopback(re.sub(":[0-9]+$", "", host))
     own_page = origin in (None, f"{request.scope['scheme']}://{host}")
@@ -146,10 +140,7 @@ def refused(error: RequestRefused, handlers: Mapping[str, object]) -> Response:
 
 
 def _origin(request: Request) -> str:
-    """Return the host and port to which links lead.
-
-    They are those under which the caller found the sandbox.
-    """
+    """Return the host and port to which links lead: those under which the caller found the sandbox."""
     host = request.headers.get("host", "")
     if not _HOST.fullmatch(host):  # what else a Host header may hold is no part of an address
         address, port = request.scope["server"]

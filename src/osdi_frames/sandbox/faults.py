@@ -1,7 +1,4 @@
-"""Faults to inject: which, at which requests, what they do.
-
-``faults.json`` declares them.
-"""
+"""Faults to inject, declared in ``faults.json``: which, at which requests, what they do."""
 
 from __future__ import annotations
 
@@ -26,10 +23,7 @@ from osdi_frames.sandbox.site import Link
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that can be injected.
-
-    `at` is where it applies: request, page, answer, signature or delivery.
-    """
+    """A fault that can be injected; `at` is where it applies: request, page, answer, signature or delivery."""
 
     name: str
     at: str
@@ -63,10 +57,7 @@ class LoggedRequest:
 
 @dataclass(slots=True)
 class Injection:
-    """An injected fault, and its counts.
-
-    `matched` of the chosen requests came, `injected` of them were faulted.
-    """
+    """An injected fault: `matched` of the chosen requests arrived, `injected` of them were faulted."""
 
     injection_id: int
     name: str
@@ -181,10 +172,7 @@ def _error_response(status: int, retry_after: int | None) -> Response:
 def alter_page(
     page: Mapping[str, Any], rows: list[Any], injection: Injection, page_link: Callable[[int], Link]
 ) -> None:
-    """Change a collection page as a fault of pages does.
-
-    `page_link` links to a page by number.
-    """
+    """Change a collection page as a fault of pages does; `page_link` links to a page by number."""
     number, links = page["page"], page["_links"]
     match injection.name:
         case "next_on_last" if number == max(page["total_pages"], 1):
@@ -203,10 +191,7 @@ def alter_page(
 
 
 async def break_connection(response: Response, *, half: bool, scope: Scope, send: Send) -> None:
-    """Close the connection before or within a response.
-
-    Nothing of the response is sent, or half of its body; `serve` made closing possible.
-    """
+    """Close the connection before a response or after half of its body; `serve` made closing possible."""
     if half:
         start = {"status": response.status_code, "headers": response.raw_headers}
         body = bytes(response.body)[: len(response.body) // 2]

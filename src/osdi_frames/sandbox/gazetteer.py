@@ -1,7 +1,4 @@
-"""A geocoder without network, over bundled lists.
-
-The same address always has the same coordinates.
-"""
+"""A geocoder without network, over bundled lists, by which an address always has the same coordinates."""
 
 import csv
 import re

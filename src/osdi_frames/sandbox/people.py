@@ -18,10 +18,7 @@ _DEFAULTS = {
 
 
 def named_creator(body: Mapping[str, Any], site: Site, *, any_host: bool) -> str | None:
-    """Return the id of a body's creator.
-
-    By link or, in v1, embedded (interface 2.8, 4).
-    """
+    """Return the id of the creator that a body links to or, in v1, embeds (interface 2.8, 4)."""
     places: list[tuple[str, ...]] = [("_links", "osdi:creator")]
     if site.version == "v1":
         places += [("osdi:creator", "_links", "self"), ("_embedded", "osdi:creator", "_links", "self")]
@@ -49,9 +46,7 @@ def linked_person(body: Any, place: tuple[str, ...], site: Site, *, any_host: bo
 
 
 def contacts_of(entered: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return by what a person is known again.
-
-    That is e-mail addresses in any case, then phone numbers by their digits.
+    """Return what a person is recognised by: e-mail addresses in any case, then phone numbers by their digits.
 
     >>> contacts_of({"phone_numbers": [{"number": "+1 (510) 555-0100"}], "email_addresses": [{"address": "A@b.org"}]})
     [('email', 'a@b.org'), ('phone', '15105550100')]

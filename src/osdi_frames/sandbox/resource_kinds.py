@@ -8,6 +8,7 @@ to its collection: that is then empty.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 from osdi_frames.sandbox.shapes import PERSON, REFERRER_DATA, amount
 from osdi_frames.sandbox.site import Site
@@ -32,7 +33,7 @@ _PUBLISHED = (
     same("<p>:hidden", bool, UI, default=False),
     same("<p>:sponsor", dict),
 )
-_CALLING = (*_PUBLISHED, same("call_to_action", str, ALL))
+_CALL = same("call_to_action", str, ALL)
 _CURRENCY = same("currency", str, ALL, default="USD")
 _OUTREACH_TYPE = same("type", ("email", "phone"), ALL, default="email")
 
@@ -94,10 +95,7 @@ class ResourceKind:
         return (self.v1_plural if version == "v1" else "") or self.plural or f"{self.name}s"
 
     def keys(self, site: Site) -> tuple[str, str]:
-        """Return the keys of a page's embedded rows and links.
-
-        The link array is called in v2 as in v1.
-        """
+        """Return the keys of a page's embedded rows and of its links, which are called in v2 as in v1."""
         rows, links = (site.prefixed(f"{self.prefix}:{self.at(version)}") for version in (site.version, "v1"))
         return rows, links
 
@@ -105,6 +103,11 @@ class ResourceKind:
     def is_act(self) -> bool:
         """Whether it is what a person does to its parent."""
         return "person" in self.under and self.name != "tagging"
+
+    @property
+    def acted_on(self) -> str | None:
+        """Return what people do it to, None if it is no act."""
+        return next((owner for owner in self.under if self.is_act and owner not in (None, "person")), None)
 
     def filters_of(self, site: Site) -> dict[str, str]:
         """Return its filters by their names in a version."""
@@ -123,6 +126,38 @@ _EDITABLE = ("POST", "PUT")
 _DATED = ("identifier", "created_date", "modified_date")
 _TITLED = (*_DATED, "origin_system", "title")
 _CONTACTS = ("email_address", "phone_number", "region", "postal_code")
+
+
+def _published(name: str, act: str, *fields: Field, prefix: str = "osdi", **more: Any) -> ResourceKind:
+    """Declare what organizers publish and people do an act to: `fields` are those besides titles and the count."""
+    rel = "<p>" if act == "response" else "osdi"
+    acts = f"{act}es" if act == "outreach" else f"{act}s"
+    total = same(f"total_{acts}", int, default=0)
+    return ResourceKind(
+        name,
+        lenient_methods=_EDITABLE,
+        fields=(*_PUBLISHED, *fields, total),
+        filters=_TITLED,
+        links=(f"{rel}:{acts}", f"{rel}:record_{act}_helper", "osdi:creator", "<p>:embed"),
+        embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
+        prefix=prefix,
+        **more,
+    )
+
+
+def _act(name: str, of: str, *fields: Field, under: tuple[str | None, ...] = (), **more: Any) -> ResourceKind:
+    """Declare an act: `of` is what is acted on, `fields` are those besides who acted, on what, and how they came."""
+    rel = "<p>" if of == "survey" else "osdi"
+    plural = more.get("plural") or f"{name}s"
+    return ResourceKind(
+        name,
+        under=(*under, of, "person"),
+        methods=_EDITABLE,
+        fields=(*_MADE, *fields, *_acted(f"<p>:{of}_id")),
+        filters=_DATED,
+        links=(f"{rel}:{of}", "osdi:person"),
+        **{"counted": ((of, f"total_{plural}"),), "prefix": rel, **more},
+    )
 
 
 RESOURCE_KINDS = {
@@ -153,38 +188,17 @@ RESOURCE_KINDS = {
             links=("osdi:events", "<p>:embed"),
             prefix="<p>",
         ),
-        ResourceKind(
-            "petition",
-            lenient_methods=_EDITABLE,
-            fields=(
-                *_PUBLISHED,
-                same("petition_text", str, ALL),
-                same("target", [{"name": str}], ALL),
-                same("total_signatures", int, default=0),
-            ),
-            filters=_TITLED,
-            links=("osdi:signatures", "osdi:record_signature_helper", "osdi:creator", "<p>:embed"),
-            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
+        _published(
+            "petition", "signature", same("petition_text", str, ALL), same("target", [{"name": str}], ALL)
         ),
-        ResourceKind(
+        _act(
             "attendance",
-            under=("event", "person"),
-            methods=_EDITABLE,
-            fields=(*_MADE, _STATUS, *_acted("<p>:event_id")),
-            filters=_DATED,
-            links=("osdi:event", "osdi:person"),
+            "event",
+            _STATUS,
             counted=(("event", "total_accepted"), ("event_campaign", "total_rsvps")),
             v1_plural="attendance",
         ),
-        ResourceKind(
-            "signature",
-            under=("petition", "person"),
-            methods=_EDITABLE,
-            fields=(*_MADE, same("comments", str, ALL), *_acted("<p>:petition_id")),
-            filters=_DATED,
-            links=("osdi:petition", "osdi:person"),
-            counted=(("petition", "total_signatures"),),
-        ),
+        _act("signature", "petition", same("comments", str, ALL)),
         ResourceKind(
             "person",
             "people",
@@ -205,101 +219,37 @@ RESOURCE_KINDS = {
             fields=(*_MADE, same("item_type", str, default="osdi:person")),
             links=("osdi:tag", "osdi:person"),
         ),
-        ResourceKind(
-            "form",
-            lenient_methods=_EDITABLE,
-            fields=(*_CALLING, same("total_submissions", int, default=0)),
-            filters=_TITLED,
-            links=("osdi:submissions", "osdi:record_submission_helper", "osdi:creator", "<p>:embed"),
-            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
+        _published("form", "submission", _CALL),
+        _act("submission", "form"),
+        _published(
+            "fundraising_page", "donation", _CALL, _CURRENCY, same("total_amount", float, default=0.0)
         ),
-        ResourceKind(
-            "submission",
-            under=("form", "person"),
-            methods=_EDITABLE,
-            fields=(*_MADE, *_acted("<p>:form_id")),
-            filters=_DATED,
-            links=("osdi:form", "osdi:person"),
-            counted=(("form", "total_submissions"),),
-        ),
-        ResourceKind(
-            "fundraising_page",
-            lenient_methods=_EDITABLE,
-            fields=(
-                *(*_CALLING, _CURRENCY, same("total_donations", int, default=0)),
-                same("total_amount", float, default=0.0),
-            ),
-            filters=_TITLED,
-            links=("osdi:donations", "osdi:record_donation_helper", "osdi:creator", "<p>:embed"),
-            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
-        ),
-        ResourceKind(
+        _act(
             "donation",
-            under=(None, "fundraising_page", "person"),
-            methods=_EDITABLE,
-            fields=(
-                *_MADE,
-                same("amount", str),
-                replace(_CURRENCY, set_by=()),
-                same("recipients", [{"display_name": str, "amount": amount}], ALL, required=True),
-                same("payment", dict),
-                same("<p>:recurrence", {"recurring": bool, "period": str}, ALL, default={"recurring": False}),
-                *_acted("<p>:fundraising_page_id"),
-            ),
-            filters=_DATED,
-            links=("osdi:fundraising_page", "osdi:person"),
-            counted=(("fundraising_page", "total_donations"),),
+            "fundraising_page",
+            same("amount", str),
+            replace(_CURRENCY, set_by=()),
+            same("recipients", [{"display_name": str, "amount": amount}], ALL, required=True),
+            same("payment", dict),
+            same("<p>:recurrence", {"recurring": bool, "period": str}, ALL, default={"recurring": False}),
+            under=(None,),
             inherits=("currency",),
             repeatable=True,
         ),
-        ResourceKind(
-            "advocacy_campaign",
-            lenient_methods=_EDITABLE,
-            fields=(
-                *(*_CALLING, _OUTREACH_TYPE, same("targets", str, ALL)),
-                same("total_outreaches", int, default=0),
-            ),
-            filters=_TITLED,
-            links=("osdi:outreaches", "osdi:record_outreach_helper", "osdi:creator", "<p>:embed"),
-            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
-        ),
-        ResourceKind(
+        _published("advocacy_campaign", "outreach", _CALL, _OUTREACH_TYPE, same("targets", str, ALL)),
+        _act(
             "outreach",
-            "outreaches",
-            under=("advocacy_campaign", "person"),
-            methods=_EDITABLE,
-            fields=(
-                *(*_MADE, replace(_OUTREACH_TYPE, set_by=())),
-                *(same(name, str, ALL) for name in ("subject", "message")),
-                same("duration", float, ALL),
-                same("targets", [dict.fromkeys(("title", "given_name", "family_name", "ocdid"), str)], ALL),
-                *_acted("<p>:advocacy_campaign_id"),
-            ),
-            filters=_DATED,
-            links=("osdi:advocacy_campaign", "osdi:person"),
-            counted=(("advocacy_campaign", "total_outreaches"),),
+            "advocacy_campaign",
+            replace(_OUTREACH_TYPE, set_by=()),
+            *(same(name, str, ALL) for name in ("subject", "message")),
+            same("duration", float, ALL),
+            same("targets", [dict.fromkeys(("title", "given_name", "family_name", "ocdid"), str)], ALL),
+            plural="outreaches",
             inherits=("type",),
             repeatable=True,
         ),
-        ResourceKind(
-            "survey",
-            lenient_methods=_EDITABLE,
-            fields=(*_CALLING, same("total_responses", int, default=0)),
-            filters=_TITLED,
-            links=("<p>:responses", "<p>:record_response_helper", "osdi:creator", "<p>:embed"),
-            embeds=dict.fromkeys(VERSIONS, ("osdi:creator",)),
-            prefix="<p>",
-        ),
-        ResourceKind(
-            "response",
-            under=("survey", "person"),
-            methods=_EDITABLE,
-            fields=(*_MADE, *_acted("<p>:survey_id")),
-            filters=_DATED,
-            links=("<p>:survey", "osdi:person"),
-            counted=(("survey", "total_responses"),),
-            prefix="<p>",
-        ),
+        _published("survey", "response", _CALL, prefix="<p>"),
+        _act("response", "survey"),
         # those of which nothing is kept
         ResourceKind("campaign", filters=_TITLED, prefix="<p>"),
         *(ResourceKind(name) for name in ("message", "list", "wrapper", "unique_id_list")),
@@ -311,22 +261,13 @@ RESOURCE_KINDS = {
 
 
 #: The kinds on which people act, and what organizers publish besides events.
-ACTED_ON = tuple(
-    owner
-    for kind in RESOURCE_KINDS.values()
-    if kind.is_act
-    for owner in kind.under
-    if owner not in (None, "person")
-)
+ACTED_ON = tuple(filter(None, (kind.acted_on for kind in RESOURCE_KINDS.values())))
 PUBLISHED = ("event_campaign", *(name for name in ACTED_ON if name != "event"))
 
 
 @cache
 def link_paths(kind: str, version: str) -> list[tuple[str, str]]:
-    """Return the links of a kind with their paths.
-
-    In these {self}, {parent} and {person_id} stand for what a resource has.
-    """
+    """Return the links of a kind with their paths, which have {self}, {parent} and {person_id} of a resource."""
     parts = [link.partition(" ") for link in RESOURCE_KINDS[kind].links]
     here = [rel for rel, _, only in parts if only in ("", version)]
     return [(rel, _PATHS.get(rel, f"{{self}}/{rel.partition(':')[2]}")) for rel in here]

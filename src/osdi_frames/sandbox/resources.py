@@ -1,7 +1,4 @@
-"""Resources: what may be entered, how they are shown.
-
-These rules of interface 2, 4 and 9 are without I/O.
-"""
+"""Resources: what may be entered, and how they are shown (interface 2, 4 and 9), without I/O."""
 
 from __future__ import annotations
 
@@ -66,7 +63,7 @@ class Resource:
     def changed(self, fields: Mapping[str, Any]) -> Resource:
         """Return the resource with these fields.
 
-        Identifiers are added, never removed (interface 4, rule 3); so are recipients of donations.
+        Identifiers (interface 4, rule 3) and recipients of donations are added, never removed.
         """
         merged = {**self.fields, **fields}
         if "recipients" in fields:
@@ -77,10 +74,7 @@ class Resource:
         return replace(self, fields=merged)
 
     def values(self, own: str) -> Fields:
-        """Return its values by declared name, without defaults.
-
-        `own` is its own identifier.
-        """
+        """Return its values by declared name, without defaults; `own` is its own identifier."""
         shown = self.fields | {"created_date": self.created_date, "modified_date": self.modified_date}
         shown |= {"parent": self.parent, "person_id": self.person_id}
         shown["identifiers"] = [own, *self.fields.get("identifiers", ())]
@@ -129,7 +123,7 @@ def check_required(kind: str, entered: Fields, site: Site) -> None:
 def relocate(event: Resource, entered: Fields, site: Site, gazetteer: Gazetteer) -> Resource:
     """Return an event with its location entered and geocoded (interface 2.2).
 
-    The other parts stay, but a postal code that is one of another city than the locality that was entered.
+    Its other parts stay, except for a postal code of another city than the locality that was entered.
     """
     location = {**event.fields.get("location", {}), **entered}
     if "locality" in entered and "postal_code" not in entered and gazetteer.contradicts(location):
@@ -148,10 +142,7 @@ def foreign_identifiers(identifiers: Collection[str], site: Site) -> list[str]:
 
 
 def represent(resource: Resource, site: Site, *, person: Resource | None = None) -> Fields:
-    """Return a resource as one version shows it.
-
-    It has that version's names and links (interface 2.1, 2.5, 2.8); `person` is who made it.
-    """
+    """Return a resource with the names and links of one version (interface 2.1, 2.5, 2.8); `person` is who made it."""
     values = resource.values(site.native(resource.resource_id))
     if resource.made_by == "ui":  # which makes a page for each of its own (interface 1.2)
         values.setdefault("browser_url", f"{site.origin}/{resource.path(site)}")

@@ -54,9 +54,9 @@ class Running:
         return f"{self.origin}/api/v1"
 
     def admin(self, method: str, path: str, /, **body: Any) -> Any:
-        """Ask the admin interface.
+        """Ask the admin interface at a path below ``/sandbox/``, with the body's fields as keywords.
 
-        The path is below ``/sandbox/``, the body's fields are keywords. A refusal is raised as `RequestRefused`.
+        Raise a refusal as `RequestRefused`.
         """
         with closing(http.client.HTTPConnection(self.host, self.port, timeout=60)) as connection:
             connection.request(method, f"/sandbox/{path}", json.dumps(body) if body else None)
@@ -67,10 +67,7 @@ class Running:
         return answer
 
     def inject(self, fault: str, /, **settings: Any) -> int:
-        """Inject a fault and return its number.
-
-        Its settings are those of `faults.FAULTS` and `faults.SELECTION`.
-        """
+        """Inject a fault, with settings of `faults.FAULTS` and `faults.SELECTION`, and return its number."""
         return int(self.admin("POST", "faults", fault=fault, **settings)["injection"])
 
     def clear_faults(self) -> None:
@@ -106,9 +103,9 @@ def server(app: Starlette) -> uvicorn.Server:
 
 @contextmanager
 def serve(app: Starlette | None = None, *, port: int = 0) -> Iterator[Running]:
-    """Serve a sandbox in a thread while the context lasts.
+    """Serve a sandbox in a thread, on loopback, while the context lasts.
 
-    It listens on loopback. The database is closed when the context ends, so an app is served once.
+    The database is closed at its end, so an app is served once.
 
     Examples
     --------
@@ -130,10 +127,7 @@ def serve(app: Starlette | None = None, *, port: int = 0) -> Iterator[Running]:
 
 
 def run(app: Starlette, listening: socket.socket) -> None:
-    """Serve a sandbox on a socket until stopped.
-
-    Ctrl-C ends in a KeyboardInterrupt, raised when everything is closed.
-    """
+    """Serve a sandbox on a socket until stopped; Ctrl-C ends in a KeyboardInterrupt when everything is closed."""
     uvicorn_server = server(app)
     # It logs a traceback of each request that it breaks off at the end.
     logging.getLogger("uvicorn.error").addFilter(lambda _: not uvicorn_server.should_exit)

@@ -79,10 +79,7 @@ class Service:
     # every resource
 
     def resource(self, kind: str, resource_id: str, account: Account | None = None, **where: str) -> Resource:
-        """Return a resource, refused if it is another account's.
-
-        Every key can read every person.
-        """
+        """Return a resource, refused if it is another account's; every key can read every person."""
         if account and kind != "person":
             where["account"] = account.account_id
         return found_or_refused(self.store.find(kind, resource_id=resource_id, **where), kind, resource_id)
@@ -142,10 +139,7 @@ class Service:
         self._count(resource, -1)
 
     def change(self, known: Resource, body: Body, site: Site) -> Resource:
-        """Change what a partial body names.
-
-        What is not editable or not valid is ignored (interface 4, rule 1; 7.3).
-        """
+        """Change what a partial body names, ignoring what is not editable or not valid (interface 4, rule 1; 7.3)."""
         entered = self._enter(known.kind, body, site, site.version, "put")
         changed = self._save(known, self._merged(known, entered, site))
         if more := changed.amount - known.amount:
@@ -157,10 +151,7 @@ class Service:
         return entered_fields(kind, body, site, *by, lenient=self.lenient)
 
     def _merged(self, known: Resource, entered: Fields, site: Site) -> Resource:
-        """Return a resource with what was entered.
-
-        Identifiers of other resources stay theirs (interface 2.1).
-        """
+        """Return a resource with what was entered, but for identifiers of other resources (interface 2.1)."""
         rest = {name: value for name, value in entered.items() if name not in ("identifiers", "location")}
         for name in foreign_identifiers(entered.get("identifiers", ()), site):
             if self.store.entry("identifier", name) in (None, known.resource_id):
@@ -213,10 +204,7 @@ class Service:
         return person
 
     def change_person(self, known: Resource, account: Account, body: Body, site: Site) -> Resource:
-        """Change a person of the account's list.
-
-        With an e-mail address of somebody else nothing is changed.
-        """
+        """Change a person of the account's list; with an e-mail address of somebody else change nothing."""
         listed = self.store.entry(list_name(account.account_id), known.resource_id)
         found_or_refused(listed, "person", known.resource_id)
         entered = self._enter("person", body, site, site.version)
@@ -241,10 +229,7 @@ class Service:
         return None
 
     def acting_person(self, body: Body, site: Site) -> Resource:
-        """Return who acts, modified by acting.
-
-        That is the person inline, known again by a contact, or the linked one.
-        """
+        """Return who acts, modified by acting: the person inline, recognised by a contact, or the linked one."""
         inline = body.get("person")
         if isinstance(inline, Mapping):
             entered = self._enter("person", inline, site, site.version, "ui")
@@ -276,10 +261,7 @@ class Service:
         return self.store.find("tagging", **ids) or self.add("tagging", tag.account, {}, site, **ids)
 
     def _tag(self, account_id: str, person: Resource, body: Body, site: Site) -> None:
-        """Add and remove the tags of a helper's body.
-
-        What is no tag of the account is ignored.
-        """
+        """Add and remove the tags of a helper's body, ignoring what is no tag of the account."""
         sent = conform(body, HELPER, lenient=self.lenient)
         for name in sent.get("add_tags", ()):
             if tag := self.store.entry("tag", f"{account_id} {name}"):
@@ -293,10 +275,7 @@ class Service:
     def create_event(
         self, account: Account, body: Body, site: Site, *, by: str, campaign: Resource | None = None
     ) -> Resource:
-        """Make an event, or change the identified one (interface 4).
-
-        It is made by ``ui`` or by a version of the API.
-        """
+        """Make an event by ``ui`` or a version of the API, or change the identified one (interface 4)."""
         origin = {"origin_system": account.title} if self.lenient else {}
         entered = self._enter("event", body, site, by)
         check_required("event", origin | entered, site)
@@ -378,10 +357,7 @@ class Service:
         return made
 
     def _referring(self, entered: Fields) -> list[Account]:
-        """Return the account whose referrer code was used.
-
-        An invalid code is taken out (interface 2.7).
-        """
+        """Return the account whose referrer code was used, and remove an invalid code (interface 2.7)."""
         referrer_data = entered.get("referrer_data", {})
         account_id = self.store.entry("referrer", referrer_data.get("referrer", ""))
         if account_id is None:

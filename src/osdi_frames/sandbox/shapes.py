@@ -79,9 +79,7 @@ def country(value: object) -> str | None:
 
 
 def wall_clock(value: Any) -> str | None:
-    """Keep the wall clock of a date and time (interface 2.1).
-
-    It is local to the place, and written with ``Z``.
+    """Keep the wall clock of a date and time, which is local to the place and written with ``Z`` (interface 2.1).
 
     >>> wall_clock("2026-03-01T18:30:00-05:00")
     '2026-03-01T18:30:00Z'

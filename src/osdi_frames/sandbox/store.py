@@ -53,10 +53,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all of what follows, durably, or nothing.
-
-        A full disk is a refusal.
-        """
+        """Write all of what follows, durably, or nothing; a full disk is a refusal."""
         try:
             with self._sql:  # which commits, or rolls back
                 self._sql.execute("BEGIN IMMEDIATE")
@@ -152,10 +149,7 @@ class Store:
         )
 
     def unfilled_message(self, webhook_id: str, size: int, *, now: float) -> tuple[str, list[object]] | None:
-        """Return a message that another element can join.
-
-        Its first delivery is still to come.
-        """
+        """Return a message that another element can join, since its first delivery is still to come."""
         row = self._sql.execute(
             "SELECT message_id, body FROM message WHERE webhook_id = ? AND state = 'waiting' AND attempts = 0"
             " AND due > ? AND json_array_length(body) < ? ORDER BY position DESC LIMIT 1",
@@ -164,10 +158,7 @@ class Store:
         return (row[0], json.loads(row[1])) if row else None
 
     def waiting_messages(self, limit: int) -> list[tuple[str, str, str, int, float]]:
-        """Return the next messages.
-
-        That is id, webhook, body, number of past attempts, and when each is due.
-        """
+        """Return the next messages: id, webhook, body, number of past attempts, and when each is due."""
         return self._sql.execute(
             "SELECT message_id, webhook_id, body, attempts, due FROM message WHERE state = 'waiting'"
             " ORDER BY due, position LIMIT ?",

@@ -57,10 +57,7 @@ class Act:
 
 
 def sample_element(site: Site, sponsor: Account) -> Fields:
-    """Return the element of a "send test" delivery.
-
-    As in those of deployments, much of it is missing.
-    """
+    """Return the element of a "send test" delivery, of which much is missing, as in those of deployments."""
     sample = Resource("signature", "sample", "", "", {}, parent="sample", person_id="sample")
     email = {"primary": True, "address": "sample@example.org"}
     signature = {
@@ -114,9 +111,6 @@ class Outbox:
 
 
 def deliverable(url: str, hosts: Collection[str]) -> bool:
-    """Return whether an address may be delivered to.
-
-    That is this machine, and `hosts`, names that were allowed.
-    """
+    """Return whether an address may be delivered to: one of this machine, or of `hosts`, names that were allowed."""
     host = urlsplit(url).hostname
     return is_loopback(host) or host in [name.lower() for name in hosts]
