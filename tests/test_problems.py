@@ -539,7 +539,7 @@ def test_further_entries_of_a_list_of_which_one_is_read_are_listed_as_not_read()
     }
 
 
-def test_keys_are_counted_in_each_entry_that_is_read_however_many_there_are() -> None:
+def test_keys_are_counted_in_each_entry_however_many_there_are() -> None:
     emails: list[Any] = [[{"address": "a", "mood": 1}] * count for count in range(5)]
     signatures = [part for some in emails for part in signature(person={"email_addresses": some})]
     chosen = {"address": "b", "tone": 1}
@@ -549,7 +549,7 @@ def test_keys_are_counted_in_each_entry_that_is_read_however_many_there_are() ->
         found = of.check([*documents])
         assert dict(zip(found["detail"], found["count"], strict=True)) == {
             "signature: person.email_addresses[].mood": 10,
-            "person: email_addresses[].mood": 4,
+            "person: email_addresses[].mood": 11,
             "person: email_addresses[].tone": 2,
             "person: email_addresses[]": 8,
         }
@@ -657,7 +657,7 @@ def test_a_key_that_occurs_twice_is_read_first_and_listed() -> None:
                 .to_pylist()
             )
         assert row["title"] == "A"
-        assert ("warning", "duplicate key, the first is read", "event: title", 1) in [
+        assert ("warning", "duplicate key, the first is read", "title", 1) in [
             found[2:] for found in listed(io.BytesIO(text))
         ]
 
@@ -680,8 +680,8 @@ SIGNATURE = '{"osdi:signature": {"identifiers": ["platform:good"]}}'
         (f'{{{STAMP}, "body": [], {STAMP}}}', "fetched_at"),
         (f'{{"total_pages": 1, "total_pages": 2, {EVENTS}}}', "total_pages"),
         (f'{{{EVENTS}, "_embedded": {{}}}}', "_embedded"),
-        (f'{{{STAMP}, "body": {{"page": 1, "page": 1, {EVENTS}}}}}', "body.page"),
-        (f'{{"_embedded": {{"osdi:events": [{EVENT}], "osdi:events": []}}}}', "_embedded.osdi:events"),
+        (f'{{{STAMP}, "body": {{"page": 1, "page": 1, {EVENTS}}}}}', "page"),
+        (f'{{"_embedded": {{"osdi:events": [{EVENT}], "osdi:events": []}}}}', "osdi:events"),
         ('{"total_pages": 0, "total_pages": 1}', "total_pages"),
         (f'[{{}}, {{"page": 1, "page": 2, {EVENTS}}}]', "page"),
         (f'[{{"page": 1, "page": 2, {EVENTS}}}]', "page"),
@@ -693,7 +693,7 @@ SIGNATURE = '{"osdi:signature": {"identifiers": ["platform:good"]}}'
         ('{"title": "is a list, not of JSON: [1,]", "title": "", "total_accepted": 1}', "title"),
         (
             '[{"osdi:signature": {"person": {"custom_fields": {"size": "M", "size": "L"}}}}]',
-            "signature: person.custom_fields.size",
+            "size",
         ),
     ],
 )

@@ -179,3 +179,28 @@ def with_column(rows: pa.Table, field: pa.Field, values: pa.Array | pa.ChunkedAr
     """Return rows with a column set, or added."""
     place = rows.schema.get_field_index(field.name)
     return rows.append_column(field, values) if place < 0 else rows.set_column(place, field, values)
+
+
+def last_segment(addresses: pa.Array) -> pa.Array:
+    """Return the last path segment of each address.
+
+    >>> last_segment(pa.array(["https://a.org/events/1", "https://a.org/events/2/?page=3", "https://a.org"])).to_pylist()
+    ['1', '2', None]
+    """
+    last = last_part(addresses, "/", reverse=True)
+    # Of an address of the web, more slashes than those before the host are looked for.
+    sizes, lengths = (pc.fill_null(pc.binary_length(texts), 0).to_numpy() for texts in (addresses, last))
+    is_simple = (sizes - lengths > len("https://")) & (lengths > 0)
+    is_simple &= np.logical_or(
+        *(true(pc.starts_with(addresses, scheme)) for scheme in ("https://", "http://"))
+    )
+    if contains_any(addresses, "?", "#"):
+        is_simple &= ~true(pc.match_substring_regex(addresses, "[?#]"))
+    others = np.flatnonzero(valid(addresses) & ~is_simple)
+    if not len(others):
+        return last
+    paths = pc.replace_substring_regex(addresses.take(pa.array(others)), r"^([^:/?#]+:)?//[^/?#]*", "")
+    found = pc.struct_field(
+        pc.extract_regex(paths, r"^(?s:(?:[^?#]*/)?(?P<last>[^/?#]+)/*(?:[?#].*)?)$"), [0]
+    )
+    return pc.replace_with_mask(last, np.isin(np.arange(len(last)), others), found)

@@ -20,7 +20,7 @@ from osdi_frames.errors import (
     counted,
     is_inside,
 )
-from osdi_frames.messages import quoted
+from osdi_frames.messages import field_name, quoted
 
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]
@@ -131,6 +131,11 @@ class Finding:
     def detail(self) -> str:
         """The key with the form of its value."""
         return " = ".join(filter(None, (self.key, self.value)))
+
+
+def repeated(key: object, count: int = 1) -> Finding:
+    """Return the finding of a key that an object has twice."""
+    return Finding(ProblemKind.DUPLICATE_KEY, field_name(key), severity="warning", count=count)
 
 
 @dataclass(frozen=True, slots=True)

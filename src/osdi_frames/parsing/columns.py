@@ -18,10 +18,10 @@ from osdi_frames.arrow import (
     cast,
     child,
     combined,
-    contains_any,
     held,
     holding,
     last_part,
+    last_segment,
     same_texts,
     take,
     true,
@@ -185,31 +185,6 @@ class _Values:
             return values
         texts = self.parsed.at(steps)
         return _FUNCTIONS[str(path.function)](texts if at is None else texts.filter(at))
-
-
-def last_segment(addresses: pa.Array) -> pa.Array:
-    """Return the last path segment of each address.
-
-    >>> last_segment(pa.array(["https://a.org/events/1", "https://a.org/events/2/?page=3", "https://a.org"])).to_pylist()
-    ['1', '2', None]
-    """
-    last = last_part(addresses, "/", reverse=True)
-    # Of an address of the web, more slashes than those before the host are looked for.
-    sizes, lengths = (pc.fill_null(pc.binary_length(texts), 0).to_numpy() for texts in (addresses, last))
-    is_simple = (sizes - lengths > len("https://")) & (lengths > 0)
-    is_simple &= np.logical_or(
-        *(true(pc.starts_with(addresses, scheme)) for scheme in ("https://", "http://"))
-    )
-    if contains_any(addresses, "?", "#"):
-        is_simple &= ~true(pc.match_substring_regex(addresses, "[?#]"))
-    others = np.flatnonzero(valid(addresses) & ~is_simple)
-    if not len(others):
-        return last
-    paths = pc.replace_substring_regex(addresses.take(pa.array(others)), r"^([^:/?#]+:)?//[^/?#]*", "")
-    found = pc.struct_field(
-        pc.extract_regex(paths, r"^(?s:(?:[^?#]*/)?(?P<last>[^/?#]+)/*(?:[?#].*)?)$"), [0]
-    )
-    return pc.replace_with_mask(last, np.isin(np.arange(len(last)), others), found)
 
 
 def _host(addresses: pa.Array) -> pa.Array:

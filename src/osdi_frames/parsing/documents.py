@@ -107,26 +107,6 @@ def elements(
             waiting.append(part)
 
 
-def foreign_identifier(resource: Mapping[str, Any], prefixes: Sequence[str]) -> str | None:
-    """Return a resource's identifier under an unknown prefix.
-
-    It is the one that the service gave; None where it has a known prefix.
-
-    >>> foreign_identifier({"identifiers": ["change_desk:9"]}, PREFIXES)
-    'change_desk:9'
-    """
-    found = resource.get("identifiers")
-    identifiers = [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
-    if any(identifier.startswith(tuple(f"{prefix}:" for prefix in prefixes)) for identifier in identifiers):
-        return None
-    href: Any = resource
-    for key in ("_links", "self", "href"):
-        href = href.get(key) if isinstance(href, dict) else None
-    own = str(href or "").rstrip("/").rpartition("/")[2]
-    end = f":{own}" if own else ""
-    return next((text for text in identifiers if ":" in text and text.endswith(end)), None)
-
-
 _Met: TypeAlias = "Iterator[Element | Finding | _Met]"
 
 

@@ -1,7 +1,7 @@
 """Groups of documents, and the pass over one.
 
-A query parses the documents of a group, functions of Arrow check and cast whole columns. The elements in which
-something may not fit are mended in Python, and read the same way.
+A query parses the documents of a group, and functions of Arrow check and cast whole columns. A document in which
+anything may not fit goes the careful way instead: Python mends it, and the query reads what that gives.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import chain, count
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.arrow import Mask, cast, valid
+from osdi_frames.arrow import cast, valid
 from osdi_frames.document_forms import Form, form_by_types, is_wrapper, probes, value_at
 from osdi_frames.engine import Engine, engine, refused
+from osdi_frames.messages import field_name
 from osdi_frames.parsing import queries
 from osdi_frames.parsing.columns import rows
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.listings import ListedPage, listed_page, page_paths
 from osdi_frames.parsing.mend import has_shape, mend
-from osdi_frames.parsing.parsed import Parsed, misfits
+from osdi_frames.parsing.parsed import Parsed, foreign_prefixes, misfits
 from osdi_frames.parsing.plan import ELEMENT, POSITIONS, Plan, Select, document_shape
 from osdi_frames.parsing.queries import select_documents, with_colons
 from osdi_frames.parsing.undeclared import count_keys
@@ -34,7 +36,6 @@ from osdi_frames.problems import Finding, Place, ProblemKind
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.tables import element_types
 
-_EVERY = (1 << POSITIONS) - 1  # the position of all elements of a document
 _GROUP = 16 << 20  # bytes of documents that are read together
 _END = 16  # bytes in which an empty body ends
 _FEW = 16  # chunks that are not worth a copy
@@ -56,15 +57,13 @@ class Occurrences:
 
 @dataclass(slots=True)
 class GroupResult:
-    """What was read of a group.
-
-    `rows` are of every select that has any, in the order of reading.
-    """
+    """What was read of a group."""
 
     documents: int = 0
     elements: Mapping[str, int] = field(default_factory=dict)
     """How often each type was received."""
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
+    """Of every select that has any, in the order of reading."""
     findings: list[Occurrences] = field(default_factory=list)
     """What no table takes; once for all that are alike and in no element, as each line of a file can hold one."""
     keys: list[Occurrences] = field(default_factory=list)
@@ -76,10 +75,7 @@ class GroupResult:
 
 
 def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
-    """Collect chunks into groups worth a query.
-
-    Their documents are numbered through.
-    """
+    """Collect chunks into groups worth a query, whose documents are numbered through."""
     waiting: list[Chunk] = []
     size = before = 0
     for chunk in chunks:
@@ -115,8 +111,7 @@ def _joined(chunks: list[Chunk], before: int) -> pa.Table:
 
 def read_group(plan: Plan, group: pa.Table) -> GroupResult:
     """Read a group."""
-    with engine() as connection:
-        return _Group(plan, connection, group).read()
+    return complete(plan, *read_clean(plan, group))
 
 
 def read_clean(plan: Plan, group: pa.Table) -> tuple[GroupResult, pa.Table]:
@@ -125,181 +120,195 @@ def read_clean(plan: Plan, group: pa.Table) -> tuple[GroupResult, pa.Table]:
     Of a plan of all columns these rows hold those of every other plan, and `complete` adds those of the others.
     """
     with engine() as connection:
-        return _Group(plan, connection, group).read_clean()
+        return _Clean(plan, connection).read(group)
 
 
 def complete(plan: Plan, clean: GroupResult, others: pa.Table) -> GroupResult:
     """Add what the other documents of a group hold to what was read of its clean ones."""
-    with engine() as connection:
-        found = defaultdict(list, {select: [rows] for select, rows in clean.rows})
-        return _Group(plan, connection, others, replace(clean, rows=[]), found).read()
+    result, parts = clean, defaultdict(list, {select: [some] for select, some in clean.rows})
+    if len(others):
+        result = replace(clean, findings=[*clean.findings], keys=[*clean.keys], pages=[*clean.pages])
+        with engine() as connection:
+            _Careful(plan, connection, result, parts).read(others)
+    return replace(result, rows=_in_order(plan, parts), elements=_counts(plan, parts))
+
+
+_Parts = defaultdict[Select, list[pa.Table]]
+
+
+def _in_order(plan: Plan, parts: _Parts) -> list[tuple[Select, pa.Table]]:
+    """Return the rows of each select that has any, in the order of reading."""
+    found = []
+    for select in chain.from_iterable(plan.selects.values()):
+        if any(map(len, some := parts[select])):
+            whole = pa.concat_tables(some)
+            if len(some) > 1:
+                whole = whole.take(pa.array(np.argsort(whole[ELEMENT], kind="stable")))
+            found.append((select, whole))
+    return found
+
+
+def _counts(plan: Plan, parts: _Parts) -> dict[str, int]:
+    return {element.name: sum(map(len, parts[main])) for element, (main, *_) in plan.selects.items()}
 
 
 @dataclass(slots=True)
-class _Group:
-    """A group of documents being read."""
+class _Reading:
+    """A plan and a connection that read documents."""
 
     plan: Plan
     engine: Engine
-    group: pa.Table
-    result: GroupResult = field(default_factory=GroupResult)
-    found: defaultdict[Select, list[pa.Table]] = field(default_factory=lambda: defaultdict(list))
-    unparsable: set[int] = field(default_factory=set)
-    """The documents that no query parses: all of their elements are mended."""
-    mended: set[int] = field(default_factory=set)
-    """The elements of others that are mended; _EVERY stands for all of a document."""
-    alike: dict[tuple[str, ...], Occurrences] = field(default_factory=dict)
-    """The findings that are in no element."""
+
+    def parsed(self, form: Form, documents: pa.Table) -> Parsed:
+        """Parse documents of a form; one of `refused` is raised where the query does not take them."""
+        found = queries.parse_documents(self.engine, form, document_shape(form, self.plan.shapes), documents)
+        pairs = partial(queries.pairs_of, self.engine)
+        return Parsed.of(form, documents, found, self.plan.prefixes, pairs)
+
+    def add_rows(self, parts: _Parts, parsed: Parsed, fit: np.ndarray) -> None:
+        """Add the rows of the elements that fit."""
+        for element in parsed.form.types:
+            for select in self.plan.selects[element]:
+                parts[select].append(rows(parsed, select, fit))
+
+    def keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> Iterator[Occurrences]:
+        """Yield unread and repeated keys, in reading order."""
+        found = count_keys(self.engine, self.plan, forms)
+        first = select_documents(places, {number for number, *_ in found}).to_pylist()
+        document = {document["number"]: document for document in first}
+        for at, finding, times in found:
+            place = _place(document[at])
+            yield Occurrences(place, finding, count=times, number=document[at][ELEMENT])
+
+    def asked(self, question: str, documents: pa.Table) -> list[Any]:
+        """Return the rows of a query over documents."""
+        self.engine.put("documents", documents)
+        return [tuple(row.values()) for row in self.engine.ask(question).to_pylist()]
+
+
+@dataclass(slots=True)
+class _Clean(_Reading):
+    """Documents in which everything fits, and the numbers of the others."""
+
+    others: set[int] = field(default_factory=set)
     listed: dict[int, ListedPage] = field(default_factory=dict)
-    """The pages that a query has listed, by the number of their document."""
+    """The pages of collections, by the number of their document."""
 
-    def read(self) -> GroupResult:
-        """Read all documents."""
-        documents = self._decoded()
-        self._read_parsable(documents)
-        self._read_mended(documents.schema)
-        return self._ended()
-
-    def read_clean(self) -> tuple[GroupResult, pa.Table]:
+    def read(self, group: pa.Table) -> tuple[GroupResult, pa.Table]:
         """Read the documents in which everything fits, and return the others."""
-        self._read_parsable(self._decoded(), clean=True)
-        self.result.documents = len(self.group) - len(self.unparsable)
-        self.listed = {number: page for number, page in self.listed.items() if number not in self.unparsable}
-        return self._ended(), select_documents(self.group, self.unparsable)
-
-    def _ended(self) -> GroupResult:
-        """Return the result, with the rows in the order of reading."""
-        selects = self.plan.selects
-        self.result.elements = {
-            element.name: sum(map(len, self.found[main])) for element, (main, *_) in selects.items()
-        }
-        self.result.pages.extend(self.listed.values())
+        at = group.schema.get_field_index("document")
+        group = group.set_column(at, "document", with_colons(group["document"], self.plan.prefixes))
+        documents = self._decoded(group)
         if self.plan.inspects:
-            self.result.files.update(self.group["source_file"].drop_null().unique().to_pylist())
-        for select in chain.from_iterable(selects.values()):
-            if any(map(len, parts := self.found[select])):
-                whole = pa.concat_tables(parts)
-                if len(parts) > 1:
-                    whole = whole.take(pa.array(np.argsort(whole[ELEMENT], kind="stable")))
-                self.result.rows.append((select, whole))
-        return self.result
-
-    def _decoded(self) -> pa.Table:
-        """Return the documents as text.
-
-        Those that queries may not read are left out.
-        """
-        at = self.group.schema.get_field_index("document")
-        documents = with_colons(self.group["document"], self.plan.prefixes)
-        self.group = self.group.set_column(at, "document", documents)
-        texts = pa.chunked_array([cast(chunk, pa.string()) for chunk in documents.chunks], pa.string())
-        lax = pc.fill_null(_matches_any(texts, queries.LAX), True)
-        self.unparsable.update(self.group["number"].filter(lax).to_pylist())
-        return select_documents(self.group.set_column(at, "document", texts), self.unparsable, invert=True)
-
-    def _read_parsable(self, documents: pa.Table, *, clean: bool = False) -> None:
-        """Read documents by queries; note which elements are mended.
-
-        Of `clean` documents only; the others are unparsable then.
-        """
-        forms = self._parse(documents)
-        parts = [np.array([], np.int64)]
+            self.others.update(_with_unusual_numbers(documents)["number"].to_pylist())
+        forms = self._parse(self._left(documents))
         for parsed, _ in forms:
-            suspect = misfits(parsed, self.plan.shapes)
+            self.others.update((parsed.elements[misfits(parsed, self.plan.shapes)] >> POSITIONS).tolist())
             if parsed.form.kind == "delivery":
-                self._check_types(parsed, suspect)
-            parts.append(parsed.elements[suspect])
-        mended = np.concatenate(parts)
-        self.mended.update(mended.tolist())
-        if clean:
-            self.unparsable.update(element >> POSITIONS for element in self.mended)
-            self.unparsable.update(_with_unusual_numbers(documents)["number"].to_pylist())
-        if self.plan.inspects:
-            read = [
-                (parsed.form, select_documents(some, self.unparsable, invert=True)) for parsed, some in forms
-            ]
-            self._list_keys(read, self.group)
-            self._list_numbers(select_documents(documents, self.unparsable, invert=True))
-        others = {element >> POSITIONS for element in self.mended if element & _EVERY == _EVERY}
+                self.others.update(self._without_object(parsed))
+        result, parts = GroupResult(documents=len(group) - len(self.others)), _Parts(list)
         for parsed, _ in forms:
-            inside = np.isin(parsed.elements >> POSITIONS, [*self.unparsable, *others])
-            self._add(parsed, ~np.isin(parsed.elements, mended) & ~inside)
+            self.add_rows(parts, parsed, ~np.isin(parsed.elements >> POSITIONS, [*self.others]))
+        result.rows, result.elements = _in_order(self.plan, parts), _counts(self.plan, parts)
+        result.pages = [page for number, page in self.listed.items() if number not in self.others]
+        if self.plan.inspects:
+            result.files = {*group["source_file"].drop_null().unique().to_pylist()}
+            result.keys = [*self.keys([(parsed.form, self._left(some)) for parsed, some in forms], group)]
+        return result, select_documents(group, self.others)
+
+    def _left(self, documents: pa.Table) -> pa.Table:
+        """Return the documents that may be clean."""
+        return select_documents(documents, self.others, invert=True)
+
+    def _decoded(self, group: pa.Table) -> pa.Table:
+        """Return the documents that queries may read, as text."""
+        texts = [cast(chunk, pa.string()) for chunk in group["document"].chunks]
+        text = pa.chunked_array(texts, pa.string())
+        lax = pc.fill_null(_matches_any(text, queries.LAX), True)
+        self.others.update(group["number"].filter(lax).to_pylist())
+        return self._left(group.set_column(group.schema.get_field_index("document"), "document", text))
 
     def _parse(self, documents: pa.Table) -> list[tuple[Parsed, pa.Table]]:
-        """Parse documents, by their form.
-
-        The elements of each form are returned with their documents.
-        """
+        """Parse documents by their form; the elements of each form are returned with their documents."""
         try:
-            return [(self._parsed(form, some), some) for form, some in self._forms(documents)]
+            return [(self.parsed(form, some), some) for form, some in self._forms(documents)]
         except refused():
             # Malformed JSON is rare, and fails the query: it is looked for only then.
-            self.unparsable.update(number for (number,) in self._asked(queries.INVALID, documents))
-        documents = select_documents(documents, self.unparsable, invert=True)
-        return [(self._carefully_parsed(form, some), some) for form, some in self._forms(documents)]
+            self.others.update(number for (number,) in self.asked(queries.INVALID, documents))
+        forms = self._forms(self._left(documents))
+        return [(self._parsed_where_shaped(form, some), some) for form, some in forms]
 
-    def _carefully_parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        """Parse the documents of a form; where they are refused, those that `has_shape` passes.
-
-        Where these are refused, too, none is parsed; all elements of others are mended.
-        """
+    def _parsed_where_shaped(self, form: Form, documents: pa.Table) -> Parsed:
+        """Parse the documents of a form; where they are refused, those that `has_shape` passes, else none."""
         with contextlib.suppress(*refused()):
-            return self._parsed(form, documents)
+            return self.parsed(form, documents)
         shape = document_shape(form, self.plan.shapes)
         fits = [has_shape(text, shape) for text in documents["document"].to_pylist()]
         try:
-            parsed = self._parsed(form, documents.filter(pa.array(fits, pa.bool_())))
+            parsed = self.parsed(form, documents.filter(pa.array(fits, pa.bool_())))
         except refused():
-            parsed = self._parsed(form, documents.slice(0, 0))
-        others = select_documents(documents, parsed.documents["number"].to_numpy(), invert=True)
-        self.mended.update(number << POSITIONS | _EVERY for number in others["number"].to_pylist())
-        if form.kind == "delivery" and len(others):
-            self.unparsable.update(self._not_wrapped(form, others))
+            parsed = self.parsed(form, documents.slice(0, 0))
+        self.others.update(
+            {*documents["number"].to_pylist()}.difference(parsed.documents["number"].to_pylist())
+        )
         return parsed
 
     def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
-        """Sort documents by form; find unparsable ones."""
-        numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
+        """Sort documents by the form by which a query reads them."""
         self.listed = {}
-        for pattern, enveloped in queries.DELIVERIES:
-            begun = pc.match_substring_regex(documents["document"], pattern)
-            if numbers := documents["number"].filter(begun).to_pylist():
-                numbers_of[Form("delivery", enveloped)] = numbers
-        if len(rest := select_documents(documents, [*chain.from_iterable(numbers_of.values())], invert=True)):
-            paths = probes(self.plan.prefixes)
-            for kinds, numbers in self._asked(queries.types_query(paths), rest):
-                present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
-                form = form_by_types(present, self.plan.prefixes)
-                if form.kind in ("undecided", "nested"):
-                    self.unparsable.update(numbers)
-                else:
-                    numbers_of[form].extend(numbers)
         parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
-        for form, numbers in numbers_of.items():
-            chosen, held = select_documents(documents, numbers), self.plan.queries_for(form)
-            if form.kind == "page" and self.plan.lists_pages and len(form.types) == 1 and held:
-                self._list_pages(form, chosen)
-            if form.kind == "page":
-                self.unparsable.update(self._nesting(form, chosen))
-            if form.kind == "delivery":
-                self.unparsable.update(self._spelled_otherwise(form, chosen))
-                self.unparsable.update(_quarantined(chosen) if form.enveloped else ())
-                occurring = [found for found in (_occurring(one, chosen) for one in held) if found.types]
-                # The keys of an envelope without elements are listed, too.
-                held = occurring or (held if self.plan.inspects else [])
-            if not held and form.kind == "delivery":
-                self.unparsable.update(self._not_wrapped(form, chosen))
-            for narrower in held:  # several forms are one where only some of their types are read
+        for form, numbers in self._numbers_of_forms(documents).items():
+            chosen = select_documents(documents, numbers)
+            forms = (
+                self._deliveries(form, chosen) if form.kind == "delivery" else self._resources(form, chosen)
+            )
+            for narrower in forms:  # several forms are one where only some of their types are read
                 parts[narrower].append(chosen)
         return [
             (form, pa.concat_tables(some).sort_by("number") if len(some) > 1 else some[0])
             for form, some in parts.items()
         ]
 
-    def _not_wrapped(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
-        """Yield the deliveries with an entry that is no wrapper."""
-        for keys, numbers, _ in self._asked(queries.entry_keys_query(form), deliveries):
-            yield from () if is_wrapper(keys) else numbers
+    def _numbers_of_forms(self, documents: pa.Table) -> Mapping[Form, list[int]]:
+        """Return the numbers of the documents of each form."""
+        numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
+        for pattern, enveloped in queries.DELIVERIES:
+            begun = pc.match_substring_regex(documents["document"], pattern)
+            if numbers := documents["number"].filter(begun).to_pylist():
+                numbers_of[Form("delivery", enveloped)] = numbers
+        begun_so = [*chain.from_iterable(numbers_of.values())]
+        if len(rest := select_documents(documents, begun_so, invert=True)):
+            paths = probes(self.plan.prefixes)
+            for kinds, numbers in self.asked(queries.types_query(paths), rest):
+                present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
+                form = form_by_types(present, self.plan.prefixes)
+                if form.kind in ("undecided", "nested"):
+                    self.others.update(numbers)
+                else:
+                    numbers_of[form].extend(numbers)
+        return numbers_of
+
+    def _resources(self, form: Form, documents: pa.Table) -> list[Form]:
+        """Return the forms of the queries of pages or single resources."""
+        held = self.plan.queries_for(form)
+        if form.kind == "page":
+            self.others.update(self._nesting(form, documents))
+            if self.plan.lists_pages and len(form.types) == 1 and held:
+                self._list_pages(form, documents)
+        return held
+
+    def _deliveries(self, form: Form, deliveries: pa.Table) -> list[Form]:
+        """Return the form of the query of deliveries, if they hold any type that is read."""
+        held = self.plan.queries_for(form)
+        self.others.update(self._spelled_otherwise(form, deliveries))
+        self.others.update(_quarantined(deliveries) if form.enveloped else ())
+        occurring = [found for found in (_occurring(one, deliveries) for one in held) if found.types]
+        # The keys of an envelope without elements are listed, too.
+        held = occurring or (held if self.plan.inspects else [])
+        if not held:
+            for keys, numbers, _ in self.asked(queries.entry_keys_query(form), deliveries):
+                self.others.update(() if is_wrapper(keys) else numbers)
+        return held
 
     def _spelled_otherwise(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
         """Yield the deliveries that have a type under another key than queries read."""
@@ -307,14 +316,14 @@ class _Group:
         keys = {key for element in types for key in element.type_keys(self.plan.prefixes)[1:]}
         keys -= {str(element.type_key) for element in types}
         if queries.possible_keys(deliveries["document"], keys):
-            for found, numbers, _ in self._asked(queries.entry_keys_query(form), deliveries):
+            for found, numbers, _ in self.asked(queries.entry_keys_query(form), deliveries):
                 yield from numbers if keys.intersection(found) else ()
 
     def _list_pages(self, form: Form, pages: pa.Table) -> None:
         """List what pages of one type say of their collections."""
         places = {row["number"]: row for row in pages.drop_columns(["document"]).to_pylist()}
         paths = page_paths(enveloped=form.enveloped)
-        for number, values in self._asked(queries.values_query(paths), pages):
+        for number, values in self.asked(queries.values_query(paths), pages):
             row = places[number]
             if page := listed_page(row[ELEMENT], form.types[0].name, values, _place(row)):
                 self.listed[number] = page
@@ -326,19 +335,11 @@ class _Group:
             collections = (
                 name for element in element_types() for name in element.collections(self.plan.prefixes)
             )
-            found = self._asked(queries.nesting_query(form, collections), pages.filter(several))
+            found = self.asked(queries.nesting_query(form, collections), pages.filter(several))
             yield from (number for (number,) in found)
 
-    def _parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        found = queries.parse_documents(self.engine, form, document_shape(form, self.plan.shapes), documents)
-        pairs = partial(queries.pairs_of, self.engine)
-        return Parsed.of(form, documents, found, self.plan.prefixes, pairs)
-
-    def _check_types(self, parsed: Parsed, suspect: Mask) -> None:
-        """Mark elements whose types hold no objects.
-
-        Documents with entries that are no wrappers are unparsable.
-        """
+    def _without_object(self, parsed: Parsed) -> Iterator[int]:
+        """Yield the deliveries with a type that holds no object, or with an entry that is no wrapper."""
         types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
         doubtful = ~np.logical_or.reduce(list(types.values()))
         if len(types) > 1:  # one of them may be null where another is an object
@@ -347,104 +348,90 @@ class _Group:
         if not doubtful.any():
             return
         doubted = select_documents(parsed.documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
-        for keys, numbers, positions in self._asked(queries.entry_keys_query(parsed.form), doubted):
+        for keys, numbers, positions in self.asked(queries.entry_keys_query(parsed.form), doubted):
             at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
-            for name in types.keys() & keys:
-                suspect[at] |= ~types[name][at]
-            if not is_wrapper(keys):
-                some = np.logical_or.reduce([present[at] for present in types.values()])
-                self.unparsable.update(np.array(numbers)[~some].tolist())
+            named = types.keys() & keys
+            objects = sum((types[name][at].astype(int) for name in named), np.zeros(len(at), int))
+            fits = (objects == len(named)) & (is_wrapper(keys) or objects > 0)
+            yield from np.array(numbers)[~fits].tolist()
 
-    def _asked(self, question: str, documents: pa.Table) -> list[Any]:
-        """Return the rows of a query over documents."""
-        self.engine.put("documents", documents)
-        return [tuple(row.values()) for row in self.engine.ask(question).to_pylist()]
 
-    def _add(self, parsed: Parsed, fit: Mask) -> None:
-        """Add the rows of the elements that fit."""
-        for element in parsed.form.types:
-            for select in self.plan.selects[element]:
-                self.found[select].append(rows(parsed, select, fit))
+@dataclass(slots=True)
+class _Careful(_Reading):
+    """Documents in which something may not fit: what it is becomes a finding, and the query reads the rest."""
 
-    def _list_numbers(self, documents: pa.Table) -> None:
-        """List numbers that other readers refuse.
+    result: GroupResult
+    parts: _Parts
+    alike: dict[tuple[str, ...], Occurrences] = field(default_factory=dict)
+    """The findings that are in no element."""
 
-        Here they are text where text is declared.
-        """
-        for document in _with_unusual_numbers(documents).to_pylist():
-            for line, part in split(document["document"].encode()):
-                if isinstance(part, Finding) and part.problem is ProblemKind.ODD_NUMBER:
-                    self._note(_place(document, line), part, document[ELEMENT])
-
-    def _list_keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> None:
-        """List unread and repeated keys, in reading order."""
-        found = count_keys(self.engine, self.plan, forms)
-        first = select_documents(places, {number for number, *_ in found}).to_pylist()
-        document = {document["number"]: document for document in first}
-        self.result.keys.extend(
-            Occurrences(_place(document[at]), finding, count=times, number=document[at][ELEMENT])
-            for at, finding, times in found
-        )
-
-    def _read_mended(self, schema: pa.Schema) -> None:
-        """Mend what is suspect, and read it."""
-        self.result.documents += len(self.group) - len(self.unparsable)
-        parts: defaultdict[tuple[Form, bool], list[dict[str, Any]]] = defaultdict(list)
-        suspects = self.unparsable.union(element >> POSITIONS for element in self.mended)
-        for document in select_documents(self.group, suspects).to_pylist():
-            for form, mended in self._mended(document):
-                parts[form, document["number"] in self.unparsable].append(mended)
-        for (form, is_unparsable), some in parts.items():
-            numbered = [document | {"number": number} for number, document in enumerate(some)]
-            documents = pa.Table.from_pylist(numbered, schema)
-            parsed = self._parsed(form, documents)
-            self._add(parsed, np.ones(len(parsed.elements), bool))
-            if self.plan.inspects and is_unparsable:
-                self._list_keys([(form, documents)], documents)
+    def read(self, others: pa.Table) -> None:
+        """Add to the result, and to the parts of its rows."""
+        at = others.schema.get_field_index("document")
+        schema = others.schema.set(at, pa.field("document", pa.string()))
+        mended: defaultdict[Form, list[dict[str, Any]]] = defaultdict(list)
+        for candidate in others.to_pylist():
+            for form, document in self._mended(candidate):
+                mended[form].append(document | {"number": len(mended[form])})
+        foreign: list[Occurrences] = []
+        for form, some in mended.items():
+            documents = pa.Table.from_pylist(some, schema)
+            parsed = self.parsed(form, documents)
+            self.add_rows(self.parts, parsed, np.ones(len(parsed.elements), bool))
+            foreign += self._foreign(parsed)
+            if self.plan.inspects:
+                self.result.keys.extend(self.keys([(form, documents)], documents))
+        self.result.findings.extend(sorted(foreign, key=attrgetter("number")))
 
     def _mended(self, candidate: dict[str, Any]) -> Iterator[tuple[Form, dict[str, Any]]]:
-        """Mend the suspect elements of a document.
-
-        Each is a document of its own; what is wrong with it is noted.
-        """
-        numbers, is_unparsable = count(candidate[ELEMENT]), candidate["number"] in self.unparsable
-        is_all = is_unparsable or candidate[ELEMENT] + _EVERY in self.mended
+        """Yield the elements of a document as documents of their own, and note what is wrong with them."""
+        numbers = count(candidate[ELEMENT])
         # Who has the objects knows their type.
         named = self.plan.named if candidate["source_file"] is None else None
         for line, document in split(candidate["document"]):
             place = _place(candidate, line)
-            self.result.documents += is_unparsable and not isinstance(document, Finding)
-            parts = (
-                [document] if isinstance(document, Finding) else elements(document, self.plan.prefixes, named)
-            )
-            for part in parts:
+            if isinstance(document, Finding):
+                self._note(place, document, candidate[ELEMENT])
+                continue
+            self.result.documents += 1
+            for part in elements(document, self.plan.prefixes, named):
                 if isinstance(part, Finding):
-                    if is_unparsable or part.severity == "error":  # queries have listed the rest of others
-                        self._note(place, part, candidate[ELEMENT])
+                    self._note(place, part, candidate[ELEMENT])
                     continue
-                self._list_page_of(part, candidate, place)
-                of_query = candidate[ELEMENT] + part.position
-                if part.type in self.plan.shapes and (is_all or of_query in self.mended):
+                self._list_page_of(part, candidate[ELEMENT], place)
+                if part.type in self.plan.shapes:
                     form, text, findings = mend(part, self.plan)
                     self.result.findings.extend(
                         Occurrences(place, finding, part, number=candidate[ELEMENT]) for finding in findings
                     )
-                    mended = {
-                        "document": text,
-                        "source_line": place.source_line,
-                        ELEMENT: next(numbers) if is_all else of_query,
-                        "position": part.position,
-                        "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
-                    }
-                    yield form, candidate | mended
+                    yield (
+                        form,
+                        candidate
+                        | {
+                            "document": text,
+                            "source_line": place.source_line,
+                            ELEMENT: next(numbers),
+                            "position": part.position,
+                            "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
+                        },
+                    )
 
-    def _list_page_of(self, element: Element, candidate: Mapping[str, Any], place: Place) -> None:
-        """List the page of an element, unless a query has listed it."""
-        if element.page is None or not self.plan.lists_pages or candidate["number"] in self.listed:
+    def _foreign(self, parsed: Parsed) -> Iterator[Occurrences]:
+        """Yield the elements whose own identifier has an unknown prefix."""
+        places = parsed.documents.select(["source_file", "source_line", ELEMENT])
+        for at, element, prefix in foreign_prefixes(parsed, self.plan.shapes):
+            (row,) = places.slice(parsed.owners[at], 1).to_pylist()
+            key, value = f"{element.name}: identifiers", f'"{field_name(prefix)}:…"'
+            finding = Finding(ProblemKind.UNKNOWN_PREFIX, key, value, "warning")
+            yield Occurrences(_place(row), finding, number=row[ELEMENT] >> POSITIONS << POSITIONS)
+
+    def _list_page_of(self, element: Element, number: int, place: Place) -> None:
+        """List the page that holds an element."""
+        if element.page is None or not self.plan.lists_pages or element.type not in self.plan.selects:
             return
         values = [value_at(element.page, path) for path in page_paths(enveloped=True)]
-        page = listed_page(candidate[ELEMENT], element.type.name, values, place)
-        if page and page not in self.result.pages[-1:] and element.type in self.plan.selects:
+        page = listed_page(number, element.type.name, values, place)
+        if page and page not in self.result.pages[-1:]:
             self.result.pages.append(page)
 
     def _note(self, place: Place, finding: Finding, number: int) -> None:
@@ -452,8 +439,6 @@ class _Group:
         same = (finding.problem, finding.key, repr(finding.value), finding.severity)
         if known := self.alike.get(same):
             known.count += finding.count
-            if number < known.number:  # what queries list is noted before what is mended
-                known.place, known.number = place, number
         else:
             self.alike[same] = Occurrences(place, finding, count=finding.count, number=number)
             self.result.findings.append(self.alike[same])
@@ -484,8 +469,5 @@ def _occurring(form: Form, deliveries: pa.Table) -> Form:
 
 
 def _place(document: Mapping[str, Any], line: int = 0) -> Place:
-    """Return the place of a document.
-
-    `line` counts from that of its candidate.
-    """
+    """Return the place of a document; `line` counts from that of its candidate."""
     return Place(document["source_file"], document["source_line"] + line)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -19,11 +19,10 @@ from typing import Any
 from osdi_frames.document_forms import BODY, Form, is_type_key
 from osdi_frames.json_decoding import PAIRS_DECODER
 from osdi_frames.messages import field_name, value_form
-from osdi_frames.parsing.documents import Element, foreign_identifier
+from osdi_frames.parsing.documents import Element
 from osdi_frames.parsing.plan import Plan, Shape
 from osdi_frames.problems import Finding, ProblemKind
-from osdi_frames.tables.people import VALUES
-from osdi_frames.tables.schema import EACH, FIRST, PAIRS, PRIMARY, Step, Type
+from osdi_frames.tables.schema import EACH, PAIRS, Type
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _INT64 = range(-(2**63), 2**63)
@@ -41,10 +40,6 @@ def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
     """
     kind = element.type
     entry, walk = plan.shapes[kind], _Mender()
-    if foreign := foreign_identifier(element.value, plan.prefixes):
-        key = f"{element.key}.identifiers".lstrip(".")
-        prefix = field_name(foreign.partition(":")[0])
-        walk.findings.append(Finding(ProblemKind.UNKNOWN_PREFIX, key, f'"{prefix}:…"', "warning"))
     body: Any
     if element.wrapper is None:
         body = walk.value(element.value, entry.inside[str(kind.type_key)], element.key)
@@ -118,38 +113,8 @@ class _Mender:
         if "list<string>" in shape.types:
             texts = (self.leaf(entry, {"string"}, f"{key}[{at}]") for at, entry in enumerate(value))
             return [text for text in texts if text is not None]
-        read: dict[Step, int | None] = {FIRST: 0, PRIMARY: primary(value, key)}
-        mended: list[Any] = [None] * len(value)
-        for position, entry in enumerate(value):
-            for step, inner in shape.inside.items():
-                is_misplaced = inner.container == "object" and not isinstance(entry, dict)
-                if step == EACH or position == read[step] or is_misplaced:
-                    mended[position] = self.value(entry, inner, f"{key}[{position}]")
-        return mended
-
-
-def primary(entries: Sequence[Any], key: str) -> int | None:
-    """Return the position of the object whose ``primary`` is true, else of the first object.
-
-    It is one of those that hold a value, if any does; the list stands at `key`.
-    """
-    paths = VALUES.get(key.rpartition(".")[2], ())
-    objects = [(at, entry) for at, entry in enumerate(entries) if isinstance(entry, dict)]
-    holding = [(at, entry) for at, entry in objects if any(_is_held(entry, path) for path in paths)]
-    objects = holding or objects
-    # Not 1, which equals True.
-    marked = (at for at, entry in objects if entry.get("primary") is True or entry.get("primary") == "true")
-    return next(marked, objects[0][0] if objects else None)
-
-
-def _is_held(value: Any, path: Sequence[Step]) -> bool:
-    """Return whether a text that is not blank stands at a path."""
-    for step in path:
-        if isinstance(step, str):
-            value = value.get(step) if isinstance(value, dict) else None
-        else:
-            value = value[0] if isinstance(value, list) and value else None
-    return value is not None and not isinstance(value, dict | list) and bool(str(value).strip())
+        entry = shape.inside.get(EACH, Shape())
+        return [self.value(inner, entry, f"{key}[{at}]") for at, inner in enumerate(value)]
 
 
 class Misfit(Exception):

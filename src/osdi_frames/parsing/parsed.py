@@ -24,13 +24,13 @@ from osdi_frames.arrow import (
     first,
     held,
     last_part,
+    last_segment,
     starts,
     take,
     true,
     valid,
 )
 from osdi_frames.document_forms import TIMESTAMPS, Form
-from osdi_frames.parsing.documents import foreign_identifier
 from osdi_frames.parsing.plan import ELEMENT, Shape, entry_shape
 from osdi_frames.tables.people import VALUES
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, ElementType, Step, Type, arrow_type
@@ -172,10 +172,7 @@ def misfits(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> Mask:
         _, fits = parsed.read(steps, kind)
         if not fits.all():
             suspect[parsed.found_at(steps)[1][~fits]] = True
-    for element in parsed.form.types:
-        declared = shapes[element].inside[str(element.type_key)].inside
-        if "identifiers" in declared and "self" in declared.get("_links", Shape()).inside:
-            suspect[list(_foreign(parsed, parsed.head(element)))] = True
+    suspect[[at for at, *_ in foreign_prefixes(parsed, shapes)]] = True
     return suspect
 
 
@@ -189,17 +186,33 @@ def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
             yield from _leaves(below, (*steps, step))
 
 
-def _foreign(parsed: Parsed, head: Steps) -> Iterator[int]:
-    """Yield the elements with ids under unknown prefixes."""
+def foreign_prefixes(
+    parsed: Parsed, shapes: Mapping[ElementType, Shape]
+) -> Iterator[tuple[int, ElementType, str]]:
+    """Yield the elements of which the service's own identifier has an unknown prefix, with that.
+
+    It is the identifier that the address ends with, or any where there is no address.
+    """
+    for element in parsed.form.types:
+        declared = shapes[element].inside[str(element.type_key)].inside
+        if "identifiers" in declared and "self" in declared.get("_links", Shape()).inside:
+            yield from ((at, element, prefix) for at, prefix in _foreign(parsed, parsed.head(element)))
+
+
+def _foreign(parsed: Parsed, head: Steps) -> Iterator[tuple[int, str]]:
     identifiers, _ = parsed.read((*head, "identifiers"), "list<string>")
     _, has_own = parsed.read((*head, "identifiers"), "own")
-    found, owners = entries(identifiers)
-    numbers = np.unique(owners[true(pc.match_substring(found, ":")) & ~has_own[owners]])
-    columns = (identifiers, parsed.at((*head, "_links", "self", "href")))
-    chosen = (column.take(pa.array(numbers)).to_pylist() for column in columns)
-    for number, some, address in zip(numbers.tolist(), *chosen, strict=True):
-        if foreign_identifier({"identifiers": some, "_links": {"self": {"href": address}}}, parsed.prefixes):
-            yield number
+    texts, owners = entries(identifiers)
+    doubtful = np.flatnonzero(true(pc.match_substring(texts, ":")) & ~has_own[owners])
+    if not len(doubtful):
+        return
+    addresses = parsed.at((*head, "_links", "self", "href")).take(pa.array(owners[doubtful]))
+    columns = texts.take(pa.array(doubtful)).to_pylist(), last_segment(addresses).to_pylist()
+    before = -1
+    for at, text, last in zip(owners[doubtful].tolist(), *columns, strict=True):
+        if at != before and (last is None or text.endswith(f":{last}")):
+            yield at, text.partition(":")[0]
+            before = at
 
 
 def normal(kind: Type, texts: pa.Array) -> tuple[pa.Array, Mask]:

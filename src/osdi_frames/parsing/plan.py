@@ -50,6 +50,8 @@ class Shape:
     inside: dict[Step, Shape] = field(default_factory=dict)
     container: Container | None = None
     """What a value must be here; None where its types decide."""
+    is_single: bool = True
+    """Of a list, whether one of its entries is read, though all are checked."""
 
     @classmethod
     def of(cls, table: Table, columns: Sequence[Column], blocks: Blocks, prefixes: Sequence[str]) -> Shape:
@@ -76,15 +78,13 @@ class Shape:
         return shape
 
     def add(self, steps: Sequence[Step], kind: Type | None = None) -> Shape:
-        """Declare a path, and the type at its end.
-
-        The shape at the end is returned.
-        """
+        """Declare a path, and the type at its end; return the shape there."""
         shape = self
         before: Step = ""
         for step in steps:
             shape.container = "object" if isinstance(step, str) or step == PAIRS else "list"
-            shape = shape.inside.setdefault(step, Shape())
+            shape.is_single &= step != EACH
+            shape = shape.inside.setdefault(EACH if step in (FIRST, PRIMARY) else step, Shape())
             if step == PRIMARY:  # what decides which entry is read
                 for path in (("primary",), *VALUES.get(before, ())):
                     shape.add(path)
@@ -102,27 +102,11 @@ class Shape:
         """
         return self.container == "object" and "json" not in self.types and PAIRS not in self.inside
 
-    @property
-    def is_single(self) -> bool:
-        """Whether it is a list with one entry read."""
-        return (FIRST in self.inside or PRIMARY in self.inside) and EACH not in self.inside
-
-    def fold(self) -> None:
-        """Merge the chosen entry into all entries.
-
-        Where all are read, the chosen one is read alike.
-        """
-        every = self.inside.get(EACH)
-        for step in (FIRST, PRIMARY):
-            if every is not None and step in self.inside:
-                every.merge(self.inside.pop(step))
-        for below in self.inside.values():
-            below.fold()
-
     def merge(self, other: Shape) -> None:
         """Declare what another shape declares, too."""
         self.types |= other.types
         self.container = self.container or other.container
+        self.is_single &= other.is_single
         for step, below in other.inside.items():
             self.inside.setdefault(step, Shape()).merge(below)
 
@@ -228,7 +212,6 @@ def _declared_shape(selects: tuple[Select, ...], prefixes: tuple[str, ...]) -> S
     whole = Shape()
     for select in selects:
         whole.merge(Shape.of(select.table, select.checked, select.blocks, prefixes))
-    whole.fold()
     return whole
 
 

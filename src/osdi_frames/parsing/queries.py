@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -22,8 +22,7 @@ from osdi_frames.document_forms import BODY, TIMESTAMPS, Form, Keys
 from osdi_frames.engine import Engine, refused, sql_name, sql_text
 from osdi_frames.parsing.plan import Shape, element_steps
 from osdi_frames.tables import TABLES, element_types
-from osdi_frames.tables.people import VALUES
-from osdi_frames.tables.schema import EACH, FIRST, PRIMARY, Path, Step, spelled
+from osdi_frames.tables.schema import EACH, Path, Step, spelled
 
 _PART = 1 << 16  # characters that are compared at once: what the processor holds
 
@@ -211,10 +210,7 @@ def _type(shape: Shape) -> str:
         keys = {str(step): _type(below) for step, below in shape.inside.items()} or {"_": "VARCHAR"}
         return f"STRUCT({', '.join(f'{sql_name(key)} {kind}' for key, kind in keys.items())})"
     if shape.container == "list":
-        entry = Shape()
-        for below in shape.inside.values():
-            entry.merge(below)
-        return f"{_type(entry)}[]"
+        return f"{_type(shape.inside.get(EACH, Shape()))}[]"
     return "JSON" if shape.container else "VARCHAR"
 
 
@@ -260,29 +256,12 @@ def keys_query(paths: Iterable[str]) -> str:
     return f"SELECT json_keys(element, {_listed(paths)}::VARCHAR[]) AS keys FROM elements"
 
 
-#: Which entries of a list are read, by the step that leads to them, without those that are known.
-_READ: Mapping[Step, str] = {
-    EACH: "found[{known} + 1:]",
-    FIRST: "found[{known} + 1:1]",
-    PRIMARY: """(list_filter(found, lambda entry: {held} AND entry->>'$.primary' = 'true')
-        || list_filter(found, lambda entry: {held})
-        || list_filter(found, lambda entry: entry->>'$.primary' = 'true')
-        || list_filter(found, lambda entry: json_type(entry) = 'OBJECT'))[:1]""",
-}
+def entries_query(path: str, known: int) -> str:
+    """Return the query for the entries of lists at a JSON path, without those that are known.
 
-
-def entries_query(path: str, known: int, steps: Iterable[Step], key: Step) -> str:
-    """Return the query for unknown entries of lists.
-
-    The lists stand at a JSON path, which ends in `key`; columns are number and others.
-    There are others than the known ones, or than the first. A column for each step has the entries that are read.
+    Columns are number, others (how many entries there are beyond the known ones, or beyond the first), and entries.
     """
-    held = " OR ".join(
-        rf"regexp_matches(entry->>{sql_text(json_path(path))}, '\S')" for path in VALUES.get(key, ())
-    )
-    reads = {"known": known, "held": f"coalesce({held}, false)" if held else "false"}
-    columns = (f'{_READ[step].format(**reads)} AS "{step}"' for step in steps)
-    return f"""SELECT number, len(found) - {max(known, 1)} AS others, {", ".join(columns)}
+    return f"""SELECT number, len(found) - {max(known, 1)} AS others, found[{known} + 1:] AS entries
         FROM (SELECT number, json_extract(element, {sql_text(path + "[*]")}) AS found FROM elements)"""
 
 

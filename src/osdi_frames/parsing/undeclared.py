@@ -27,9 +27,9 @@ from osdi_frames.parsing.documents import (
 )
 from osdi_frames.parsing.plan import Plan, Shape, element_steps, entry_shape
 from osdi_frames.parsing.queries import entries_query, json_path, keys_query, select_documents
-from osdi_frames.problems import Finding, ProblemKind
+from osdi_frames.problems import Finding, ProblemKind, repeated
 from osdi_frames.tables import element_types
-from osdi_frames.tables.schema import EACH, PAIRS, PRIMARY, ElementType, Step
+from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step
 
 _BETWEEN = b"\xff"  # keys: no text has it
 
@@ -61,23 +61,19 @@ class _Declared:
 
     @property
     def known(self) -> int:
-        """How many entries of a list are searched.
-
-        Few lists have more.
-        """
-        return 1 if PRIMARY in self.shape.inside or not self.inside else 2
+        """How many entries of a list are searched; few lists have more."""
+        return 2 if self.inside else 1
 
     def search(self, path: str) -> Iterator[_Search]:
         """Yield the JSON paths of keys, recursively."""
         inside = {step: self.at(step) for step in self.shape.inside}
         if self.shape.container == "object":
             yield _Search(path, self)
-        elif self.shape.is_single or any(entry.shape.container for entry in inside.values()):
+        elif EACH in inside and (self.shape.is_single or inside[EACH].shape.container):
             yield _Search(f"{path}[{self.known}]", self, path)
             for number in range(self.known):
-                for step, entry in inside.items():
-                    if entry.shape.container and (step == EACH or number == 0):
-                        yield from entry.search(f"{path}[{number}]")
+                if inside[EACH].shape.container:
+                    yield from inside[EACH].search(f"{path}[{number}]")
                 if self.shape.is_single and number > 0:
                     yield _Search(f"{path}[{number}]", self)
         for step, below in inside.items():
@@ -99,8 +95,8 @@ class _Declared:
         at = written((*self.inside, key))
         name = f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at
         if twice:
-            yield Finding(ProblemKind.DUPLICATE_KEY, name, severity="warning")
-        if self.takes(key):
+            yield repeated(key)
+        if key != EACH and self.takes(key):
             return
         if not self.element and not self.inside and (key in types or is_type_key(str(key))):
             if key not in types and (whose or is_wrapper(around)):
@@ -141,7 +137,7 @@ class _Around:
     def findings(self, key: str, _: Collection[str], *, twice: bool = False) -> Iterator[Finding]:
         """Yield what is wrong with a key."""
         if twice:
-            yield Finding(ProblemKind.DUPLICATE_KEY, written((*self.inside, key)), severity="warning")
+            yield repeated(key)
         yield from undeclared([key], self.level, self.prefixes)
 
 
@@ -186,7 +182,7 @@ def _in_documents(
     """Yield unread and repeated keys in documents of a form."""
     shape, steps = entry_shape(form, shapes), element_steps(form)
     if form.kind != "single":
-        shape = Shape(inside={EACH: shape}, container="list")
+        shape = Shape(inside={EACH: shape}, container="list", is_single=False)
     place = _Declared(shape, None if form.kind == "delivery" else form.types[0])
     columns = [*place.search(json_path(steps))]
     elements = pa.table({"number": documents["number"], "element": documents["document"]})
@@ -197,16 +193,13 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Search])
     engine.put("elements", elements)
     found = engine.ask(keys_query(column.path for column in columns))
     numbers, keys = elements["number"].to_numpy(), combined(found["keys"]).flatten()
-    present = valid(keys).reshape(-1, len(columns)).copy()
+    present = valid(keys).reshape(-1, len(columns))
     sets, codes = _sets(keys)
     codes = around = codes.reshape(present.shape)
     for (_, place, rest_of), here, at in zip(columns, present.T, codes.T, strict=True):
         if rest_of:
             if here.any():
                 yield from _in_lists(engine, elements.filter(pa.array(here)), place, rest_of)
-                if PRIMARY in place.shape.inside:  # another entry than the first may be read
-                    inside = np.array([column.path.startswith(f"{rest_of}[") for column in columns])
-                    present[np.ix_(here, inside)] = False
         elif place.shape.container == "object":
             at = np.where(here, at, 0)
             if not (place.element or place.inside):
@@ -217,22 +210,16 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Search])
 
 
 def _in_lists(engine: Engine, elements: pa.Table, place: _Declared, path: str) -> Iterator[Counted]:
-    """Count keys in entries that a search omits.
-
-    Entries that are not read are counted, too.
-    """
-    steps = place.shape.inside
+    """Count keys in entries that a search omits, and these entries where they are not read."""
     engine.put("elements", elements)
-    known = 0 if PRIMARY in steps else place.known
-    found = engine.ask(entries_query(path, known, steps, place.inside[-1] if place.inside else ""))
+    found = engine.ask(entries_query(path, place.known))
     numbers = found["number"].to_numpy()
     if place.shape.is_single:
         yield from _not_read(place, numbers, found["others"].to_numpy())
-    for step in steps:
-        if steps[step].container:
-            values, owners = entries(combined(found[str(step)]))
-            inside = pa.table({"number": numbers[owners], "element": values})
-            yield from _in_elements(engine, inside, [*place.at(step).search("$")])
+    if place.shape.inside[EACH].container:
+        values, owners = entries(combined(found["entries"]))
+        inside = pa.table({"number": numbers[owners], "element": values})
+        yield from _in_elements(engine, inside, [*place.at(EACH).search("$")])
 
 
 def _not_read(place: _Declared, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from osdi_frames.errors import counted
 from osdi_frames.json_decoding import LenientDecoder
-from osdi_frames.messages import field_name, number_form
-from osdi_frames.problems import Finding, Place, Problem, ProblemKind
+from osdi_frames.messages import number_form
+from osdi_frames.problems import Finding, Place, Problem, ProblemKind, repeated
 from osdi_frames.sources.file_kinds import is_lines
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.log_lines import is_log, logged, next_line
@@ -290,7 +290,7 @@ def _resumed(text: str, at: int) -> int:
 
 def _warnings(decoder: LenientDecoder) -> Iterator[Finding]:
     for key, count in decoder.twice.items():
-        yield Finding(ProblemKind.DUPLICATE_KEY, field_name(key), severity="warning", count=count)
+        yield repeated(key, count)
     for number, count in decoder.unusual.items():
         yield Finding(ProblemKind.ODD_NUMBER, value=number_form(number), severity="warning", count=count)
 
