@@ -38,7 +38,7 @@ Counted = tuple[int, Finding, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Declared:
+class _ShapePosition:
     """Where a key is declared.
 
     That is in an element, or around it in a delivery.
@@ -50,14 +50,14 @@ class _Declared:
     inside: tuple[Step, ...] = ()
     """The steps from the element, from the entry of a delivery, or from the document."""
 
-    def at(self, step: Step) -> _Declared:
+    def at(self, step: Step) -> _ShapePosition:
         below = self.shape.inside[step]
         if not self.inside and step == EACH:  # of the list of all elements
-            return _Declared(below, self.element)
+            return _ShapePosition(below, self.element)
         types = {} if self.element else {element.type_key: element for element in element_types()}
         if step in types:
-            return _Declared(below, types[step])
-        return _Declared(below, self.element, (*self.inside, step))
+            return _ShapePosition(below, types[step])
+        return _ShapePosition(below, self.element, (*self.inside, step))
 
     @property
     def known(self) -> int:
@@ -114,13 +114,13 @@ class _Search(NamedTuple):
     """
 
     path: str
-    place: _Declared
+    place: _ShapePosition
     rest_of: str | None = None
     """The path of a list, where a search looks neither at this entry nor at those after it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _WrapperPosition:
     """An object around elements.
 
     It is an envelope, a page, its links, its collections.
@@ -163,10 +163,10 @@ def _around_elements(
 ) -> Iterator[Counted]:
     """Yield undeclared and repeated keys around elements."""
     inside = (BODY,) if form.enveloped else ()
-    places = [_Around(ENVELOPE, (), prefixes)] if form.enveloped else []
+    places = [_WrapperPosition(ENVELOPE, (), prefixes)] if form.enveloped else []
     if form.kind == "page":
-        places += [_Around(PAGE, inside, prefixes), _Around(LINKS, (*inside, "_links"), prefixes)]
-        places.append(_Around(COLLECTIONS, (*inside, "_embedded"), prefixes))
+        places += [_WrapperPosition(PAGE, inside, prefixes), _WrapperPosition(LINKS, (*inside, "_links"), prefixes)]
+        places.append(_WrapperPosition(COLLECTIONS, (*inside, "_embedded"), prefixes))
     if places and len(documents):
         engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
         paths = (json_path(place.inside) for place in places)
@@ -183,7 +183,7 @@ def _in_documents(
     shape, steps = entry_shape(form, shapes), element_steps(form)
     if form.kind != "single":
         shape = Shape(inside={EACH: shape}, container="list", is_single=False)
-    place = _Declared(shape, None if form.kind == "delivery" else form.types[0])
+    place = _ShapePosition(shape, None if form.kind == "delivery" else form.types[0])
     columns = [*place.search(json_path(steps))]
     elements = pa.table({"number": documents["number"], "element": documents["document"]})
     yield from _in_elements(engine, elements, columns)
@@ -209,7 +209,7 @@ def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Search])
             yield from _not_read(place, numbers, here)
 
 
-def _in_lists(engine: Engine, elements: pa.Table, place: _Declared, path: str) -> Iterator[Counted]:
+def _in_lists(engine: Engine, elements: pa.Table, place: _ShapePosition, path: str) -> Iterator[Counted]:
     """Count keys in entries that a search omits, and these entries where they are not read."""
     engine.put("elements", elements)
     found = engine.ask(entries_query(path, place.known))
@@ -222,7 +222,7 @@ def _in_lists(engine: Engine, elements: pa.Table, place: _Declared, path: str) -
         yield from _in_elements(engine, inside, [*place.at(EACH).search("$")])
 
 
-def _not_read(place: _Declared, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
+def _not_read(place: _ShapePosition, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
     """Count entries that are not read."""
     if others.any():
         first, count = numbers[others > 0][0].item(), others.sum().item()
@@ -243,7 +243,7 @@ def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
 
 def _in_objects(
     numbers: np.ndarray,
-    place: _Declared | _Around,
+    place: _ShapePosition | _WrapperPosition,
     sets: Sequence[Counter[str]],
     codes: np.ndarray,
     around: np.ndarray,
