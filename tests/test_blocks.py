@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+import json
+from itertools import chain, permutations, product
 from typing import Any
 
 import pandas as pd
@@ -74,17 +75,32 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("kind", ["signature", "submission", "attendance"])
-@pytest.mark.parametrize("nothing", [EMPTY, WITHOUT_VALUES], ids=["empty", "without values"])
-@pytest.mark.parametrize("older", [person(1, **KNOWN), act(1, **KNOWN)], ids=["page", "act"])
-def test_the_person_of_a_newer_act_that_holds_nothing_takes_nothing_away(kind, nothing, older):
-    archive = of.open([older, act(2, kind, **nothing)])
-    (ann,) = archive.people()["person_id"]
-    assert ann == "ann"
-    assert row(archive.people()) == EXPECTED
-    newer = archive.table(f"{kind}s").iloc[[-1]]
-    assert row(newer) == EXPECTED
-    assert newer["person_filled"].iloc[0] == ["name", "email", "phone", "location"]
+def test_the_person_of_a_newer_act_that_holds_nothing_takes_nothing_away():
+    """Of each kind of act, whether what was known is from a page of people or from an act."""
+    kinds, nothings, olders = (
+        ("signature", "submission", "attendance"),
+        (EMPTY, WITHOUT_VALUES),
+        (person, act),
+    )
+    cases = {f"p{at}": case for at, case in enumerate(product(kinds, nothings, olders))}
+    documents = []
+    for by, (kind, nothing, older) in cases.items():
+        text = json.dumps([older(1, **KNOWN), act(2, kind, **nothing)])
+        for was, now in (
+            ('ann"', f'{by}"'),
+            ("platform:2", f"platform:{by}"),
+            ("platform:1", f"platform:{by}-1"),
+        ):
+            text = text.replace(was, now)
+        documents.append(json.loads(text))
+    tables = of.open([*chain.from_iterable(documents)]).tables(["people", *(f"{kind}s" for kind in kinds)])
+    people = tables["people"].set_index("person_id")
+    assert {*people.index} == {*cases}
+    for by, (kind, *_) in cases.items():
+        assert row(people.loc[[by]]) == EXPECTED, cases[by]
+        newer = tables[f"{kind}s"].set_index(f"{kind}_id").loc[[by]]
+        assert row(newer) == EXPECTED, cases[by]
+        assert newer["person_filled"].iloc[0] == ["name", "email", "phone", "location"]
 
 
 def test_a_later_version_of_an_act_keeps_what_the_act_had():
@@ -143,7 +159,7 @@ def test_a_newer_block_that_is_a_part_of_an_older_one_takes_nothing_away(source)
         source(2, postal_addresses=_part(region="IL")),
         source(3, postal_addresses=_part()),
     ]
-    for order in permutations(versions):
+    for order in (versions, versions[::-1]):
         for columns in (None, ["location_locality", "location_region"]):
             (found,) = of.open([*order]).people(columns)["location_locality"]
             assert found == "Springfield"
@@ -156,10 +172,8 @@ def test_of_the_fullest_versions_that_a_block_is_a_part_of_the_newest_is_taken()
         act(3, number=7, postal_addresses=[{"locality": "Springfield", "region": "IL"}]),
     ]
     for order in permutations(versions):
-        archive = of.open([*order])
-        assert archive.signatures(["location_address"])["location_address"].to_list() == ["9 Oak St"]
-        assert archive.people()["location_address"].to_list() == ["9 Oak St"]
-        assert archive.table("signature_addresses")["location_address"].to_list() == ["9 Oak St"]
+        for frame in of.open([*order]).tables(["signatures", "people", "signature_addresses"]).values():
+            assert frame["location_address"].to_list() == ["9 Oak St"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import hashlib
+import json
 import os
 import socket
 import subprocess
@@ -17,7 +18,8 @@ from osdi_frames import listening, receiver, sandbox
 from osdi_frames.sources import file_kinds, files
 from tests import forks, systems
 
-each_system = pytest.mark.parametrize("system", systems.PRELUDES)
+#: What works on Windows works without what macOS lacks, too: its own runs are long.
+each_system = pytest.mark.parametrize("system", ["windows", pytest.param("macos", marks=pytest.mark.long)])
 
 
 def command(system: str, *words: object, cwd: Path) -> str:
@@ -41,9 +43,8 @@ import osdi_frames as of
 from osdi_frames import sample
 archive = of.open(sys.argv[1])
 for again in (False, True):
-    archive.export("tables", format="csv", overwrite=again)
-    archive.write_report("report")
-    sample.write("sample", signatures=20, events=5, overwrite=again)
+    archive.export("tables", tables=["events"], format="csv", overwrite=again)
+    sample.write("sample", signatures=2, events=1, overwrite=again)
 """
 
 
@@ -56,13 +57,10 @@ def written(little, tmp_path_factory):
 
 
 @each_system
-def test_exports_reports_and_samples_are_the_same_and_are_replaced(system, little, tmp_path, written):
+def test_exports_and_samples_are_the_same_and_are_replaced(system, little, tmp_path, written):
     ended = systems.run(system, WRITE, little, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
-    found = contents(tmp_path)
-    assert found.keys() == written.keys()  # no draft is left
-    changing = {"report/report.html", "report/.osdi-frames.json"}  # which have the time
-    assert {name for name in found if found[name] != written[name]} <= changing
+    assert contents(tmp_path) == written  # and no draft is left
 
 
 @each_system
@@ -200,18 +198,16 @@ def test_a_port_is_listened_on_by_one_program_where_reuse_would_share_it(monkeyp
         assert taken.value.errno == errno.EADDRINUSE
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "cp437"])
-def test_output_in_an_encoding_without_some_characters_shows_them_as_escapes(encoding, little, tmp_path):
+def test_output_in_an_encoding_without_some_characters_shows_them_as_escapes(tmp_path):
     """As in a file or a pipe on Windows."""
-    words = [sys.executable, "-m", "osdi_frames", "report", little]
-    environment = os.environ | {"PYTHONIOENCODING": encoding}
-    here = subprocess.run(
-        words, capture_output=True, check=True, env=os.environ | {"PYTHONIOENCODING": "utf-8"}
+    signature = {"identifiers": ["platform:1"], "platform:referrer_data": {"source": "caf\u00e9\u2013"}}
+    (tmp_path / "a.json").write_text(
+        json.dumps([{"osdi:signature": signature | {"created_date": "2026-05-01"}}])
     )
-    there = subprocess.run(words, capture_output=True, check=True, env=environment)
-    assert there.stdout.decode(encoding) == here.stdout.decode().encode(encoding, "backslashreplace").decode(
-        encoding
-    )
+    words = [sys.executable, "-m", "osdi_frames", "report", tmp_path / "a.json"]
+    environment = os.environ | {"PYTHONIOENCODING": "cp437"}
+    there = subprocess.run(words, capture_output=True, check=True, env=environment).stdout
+    assert b"caf\x82\\u2013" in there
 
 
 def test_an_address_of_a_file_begins_with_its_drive_where_there_are_drives(monkeypatch):

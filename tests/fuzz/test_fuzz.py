@@ -28,7 +28,7 @@ def worker() -> Iterator[Worker]:
         yield worker
 
 
-@pytest.mark.parametrize("number", [2, 3, 11, 19])  # some that take no second
+@pytest.mark.parametrize("number", [2, 3])  # some that take no second
 def test_an_archive_made_by_chance_is_read_or_reported(worker: Worker, number: int) -> None:
     spec = case(1, number, without=frozenset(KNOWN))
     assert not worker.examine(spec, number), spec["features"]
@@ -45,7 +45,13 @@ def test_any_archives_made_by_chance_are_read_or_reported(feature: str | None) -
             assert not failures, f"seed {seed}, case {number}, {spec['features']}"
 
 
-@pytest.mark.parametrize("name", CASES)
+#: The cases of the default run: of what other tests have no example of.
+QUICK = ("array", "compact-then-pretty", "duplicate-key", "null-entries", "surrogate-key")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in CASES]
+)
 def test_an_archive_that_failed_once_is_read_or_reported(worker: Worker, name: str) -> None:
     case = CASES[name]
     known = case["feature"] in KNOWN
