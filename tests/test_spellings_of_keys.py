@@ -3,8 +3,6 @@
 import json
 import re
 
-import pytest
-
 import osdi_frames as of
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.resource import IN_V1
@@ -29,28 +27,35 @@ def in_v1(value):
     return value
 
 
-@pytest.mark.parametrize("element", element_types(), ids=str)
-def test_every_element_type_is_read_by_the_names_of_v1(element):
-    name = main_table(element).name
-    pages = [
-        {"_embedded": {element.collections(["platform"])[0]: [one]}} for one in (RESOURCE, in_v1(RESOURCE))
-    ]
-    v2, v1 = (of.open(page).table(name).drop(columns="api_version", errors="ignore") for page in pages)
-    kept = [column for column in v2 if column != "targeting_label"]
-    assert v1[kept].equals(v2[kept])
-    assert v2["created_date"].notna().all()
-    if element.type_key:
-        delivered = [
-            [{element.type_key: one, "platform:sponsor": one["platform:sponsor"]}] for one in (RESOURCE,)
+def test_every_element_type_is_read_by_the_names_of_v1():
+    types = element_types()
+    names = [main_table(element).name for element in types]
+
+    def pages(resource):
+        return [{"_embedded": {element.collections(["platform"])[0]: [resource]}} for element in types]
+
+    def deliveries(resource, sponsor):
+        return [
+            [{element.type_key: resource, "platform:sponsor": sponsor}]
+            for element in types
+            if element.type_key
         ]
-        delivered += [[{element.type_key: in_v1(RESOURCE), "platform:sponsor": in_v1(SPONSOR)}]]
-        v2, v1 = (of.open([one]).table(name) for one in delivered)
-        assert v1.equals(v2)
-        assert v2["sponsor_title"].tolist() == ["Parks"]
+
+    v2 = of.open(pages(RESOURCE)).tables(names)
+    v1 = of.open(pages(in_v1(RESOURCE))).tables(names)
+    for name in names:
+        kept = v2[name].columns.difference(["targeting_label", "api_version"])
+        assert v1[name][kept].equals(v2[name][kept]), name
+        assert v2[name]["created_date"].notna().all(), name
+    delivered = [main_table(element).name for element in types if element.type_key]
+    v2 = of.open(deliveries(RESOURCE, SPONSOR)).tables(delivered)
+    v1 = of.open(deliveries(in_v1(RESOURCE), in_v1(SPONSOR))).tables(delivered)
+    for name in delivered:
+        assert v1[name].equals(v2[name]), name
+        assert v2[name]["sponsor_title"].tolist() == ["Parks"], name
 
 
-@pytest.mark.parametrize("kind", ["attendance", "signature", "tagging"])
-def test_the_old_link_to_people_leads_to_the_person(kind):
+def test_the_old_link_to_people_leads_to_the_person():
     hrefs = {
         "https://x.example/api/v1/people/p1": "p1",
         "https://x.example/api/v1/people/p1/?page=2": "p1",
@@ -63,9 +68,11 @@ def test_the_old_link_to_people_leads_to_the_person(kind):
     ]
     both = {"osdi:people": {"href": "/people/p1"}, "osdi:person": {"href": "/people/p2"}}
     linked.append({"identifiers": ["platform:9"], "_links": both})
-    found = of.read_table({"_embedded": {f"osdi:{kind}s": linked}}, f"{kind}s")
-    assert found["person_id"].fillna("").tolist() == ["p1", "p1", "", "", "p2"]
-    assert found["person_url"].iloc[-1] == "/people/p2"
+    kinds = ("attendances", "signatures", "taggings")
+    pages = [{"_embedded": {f"osdi:{kind}": linked}} for kind in kinds]
+    for kind, found in of.open(pages).tables(kinds).items():
+        assert found["person_id"].fillna("").tolist() == ["p1", "p1", "", "", "p2"], kind
+        assert found["person_url"].iloc[-1] == "/people/p2"
 
 
 def underscored(text):
