@@ -49,11 +49,12 @@ def test_spellings_of_a_code_are_one_row_that_shows_the_most_frequent():
     assert exact.attrs["note"] == ""
 
 
-@pytest.mark.parametrize("blank", ["\t", "\x1f", " ", "\n", "\u00a0"], ids=ascii)
-def test_of_equally_frequent_spellings_one_without_whitespace_around_it_is_shown(blank):
-    report = of.signatures_by_source(frame(source=[f"{blank}sms", "sms", f"SMS{blank}"]))
-    assert counts(report) == {"sms": 3}
-    assert counts(of.signatures_by_source(frame(source=[f"{blank}sms"] * 2 + ["sms"]))) == {f"{blank}sms": 3}
+def test_of_equally_frequent_spellings_one_without_whitespace_around_it_is_shown():
+    for blank in ("\t", "\x1f", " ", "\u00a0"):
+        report = of.signatures_by_source(frame(source=[f"{blank}sms", "sms", f"SMS{blank}"]))
+        assert counts(report) == {"sms": 3}
+        report = of.signatures_by_source(frame(source=[f"{blank}sms"] * 2 + ["sms"]))
+        assert counts(report) == {f"{blank}sms": 3}
 
 
 def test_other_columns_keep_their_spellings():
@@ -141,7 +142,7 @@ def table_of(rows):
     return frame(**{name: [row[number] for row in rows] for number, name in enumerate(NAMES)})
 
 
-@settings(max_examples=10)  # each makes twelve reports
+@settings(max_examples=4)  # each makes twelve reports
 @given(ROWS, st.sampled_from(["merged", "exact"]), st.randoms())
 def test_sums_are_the_totals_and_the_order_of_rows_does_not_matter(rows, spelling, order):
     shuffled = order.sample(rows, len(rows))
@@ -153,6 +154,7 @@ def test_sums_are_the_totals_and_the_order_of_rows_does_not_matter(rows, spellin
         assert over_time.sum().to_dict() == counts(report)
 
 
+@settings(max_examples=12)
 @given(ROWS)
 def test_sources_are_those_of_a_count_by_key(rows):
     found = defaultdict(Counter)
@@ -193,23 +195,20 @@ SOURCES = [
 def test_frames_files_page_plots_and_protected_reports_have_the_same_rows(tmp_path):
     archive = [signed(*numbered) for numbered in enumerate(SOURCES)]
     rows = {"web": 9, "mail": 8, "Facebook": 6}
-    made = of.write_report(archive, tmp_path / "out")
-    assert counts(made["signatures_by_source"]) == rows
-    assert "6 spellings of source became 3" in made["signatures_by_source"].attrs["note"]
+    (tmp_path / "in.json").write_text(json.dumps(archive))
+    said = '6 spellings of source became 3; spelling="exact" (--exact) keeps them apart'
+    found = json.loads(run("report", tmp_path / "in.json", "--json", "--out", tmp_path / "out").stdout)
+    assert found["caveats"]["signatures_by_source"] == said
+    assert [row["signatures"] for row in found["reports"]["signatures_by_source"]] == [*rows.values()]
     assert pd.read_csv(tmp_path / "out" / "signatures_by_source.csv")["signatures"].tolist() == [9, 8, 6]
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "Facebook" in html
     assert "FACEBOOK" not in html
     assert '<p class="caveat">6 spellings of source became 3.</p>' in html
-    axes = of.plots.signatures_by_source(made["signatures_by_source"], ax=Figure().subplots())
+    made = of.signatures_by_source(of.open(archive).signatures())
+    assert counts(made) == rows
+    axes = of.plots.signatures_by_source(made, ax=Figure().subplots())
     assert [label.get_text() for label in axes.get_yticklabels()] == [*rows]
-    (tmp_path / "in.json").write_text(json.dumps(archive))
-    said = '6 spellings of source became 3; spelling="exact" (--exact) keeps them apart'
-    printed = run("report", tmp_path / "in.json").stdout
-    assert printed.split("\nSignatures by source\n")[1].startswith(f"{said}\nsource ")
-    found = json.loads(run("report", tmp_path / "in.json", "--json").stdout)
-    assert found["caveats"]["signatures_by_source"] == said
-    assert run("report", tmp_path / "in.json", "--min-count", "5").stdout.count("spellings") == 0
     protected = of.report(archive, min_count=5)["signatures_by_source"]
     assert counts(protected) == {name: count // 5 * 5 for name, count in rows.items()}
     assert protected.attrs["note"] == ""  # how many spellings there are may be few, too
@@ -217,10 +216,13 @@ def test_frames_files_page_plots_and_protected_reports_have_the_same_rows(tmp_pa
     assert exact["signatures"].dropna().to_dict() == {"web": 5, "mail": 5}
 
 
-def test_the_command_keeps_spellings_apart_by_an_option(tmp_path):
+def test_the_command_prints_what_became_one_and_keeps_spellings_apart_by_an_option(tmp_path):
     lines = (json.dumps(signed(*numbered)) for numbered in enumerate(SOURCES))
     (tmp_path / "a.ndjson").write_text("\n".join(lines))
-    assert "FACEBOOK" not in run("report", "a.ndjson", cwd=tmp_path).stdout
+    printed = run("report", "a.ndjson", cwd=tmp_path).stdout
+    said = '6 spellings of source became 3; spelling="exact" (--exact) keeps them apart'
+    assert printed.split("\nSignatures by source\n")[1].startswith(f"{said}\nsource ")
+    assert "FACEBOOK" not in printed
     assert "FACEBOOK" in run("report", "a.ndjson", "--exact", cwd=tmp_path).stdout
 
 
