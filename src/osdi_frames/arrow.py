@@ -42,10 +42,7 @@ def true(conditions: pa.Array) -> Mask:
 
 
 def child(objects: pa.StructArray, key: str) -> pa.Array:
-    """Return the values at a key of objects.
-
-    They are null where there is no object.
-    """
+    """Return the values at a key of objects; null where there is no object."""
     return pc.struct_field(objects, [objects.type.get_field_index(key)])
 
 
@@ -55,10 +52,7 @@ def entries(lists: pa.ListArray) -> tuple[pa.Array, np.ndarray]:
 
 
 def first(lists: pa.ListArray, *conditions: Mask) -> np.ndarray:
-    """Return the index of each list's first matching entry.
-
-    Of the conditions, the last that any entry of the list meets decides.
-    """
+    """Return the index of each list's first entry that meets the last satisfiable condition, or -1."""
     owners = entries(lists)[1]
     numbers = np.full(len(lists), -1)
     for condition in conditions:
@@ -74,10 +68,7 @@ def take(values: pa.Array, numbers: np.ndarray) -> pa.Array:
 
 
 def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.Array:
-    """Return the text after a separator.
-
-    That is the first or the last one; the whole text where there is none.
-    """
+    """Return the text after the first separator, or the last (`reverse`); the whole text where there is none."""
     parts = pc.split_pattern(texts, separator, max_splits=1, reverse=reverse)
     return take(parts.values, np.where(valid(parts), parts.offsets.to_numpy()[1:] - 1, -1))
 
@@ -134,10 +125,7 @@ def folded(texts: pa.StringArray) -> pa.StringArray:
 
 
 def contains_any(texts: pa.StringArray, *characters: str) -> bool:
-    """Return whether any text may have these characters.
-
-    They are ASCII, and looked for in the memory of all texts.
-    """
+    """Return whether the memory of texts has any of these ASCII characters."""
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
     return any((data == ord(character)).any() for character in characters)
 

@@ -48,10 +48,7 @@ _ROWS = "rows: each element once, all its versions merged; reports leave out the
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files of an archive.
-
-    They are on disk or behind addresses; parsed objects and open files have none.
-    """
+    """The files of an archive, on disk or behind addresses; parsed objects and open files have none."""
 
     parts: Sequence[Part]
 
@@ -161,10 +158,7 @@ class Contents:
 
     @property
     def html(self) -> str:
-        """The same as HTML.
-
-        It sets no colours, so those of the notebook hold.
-        """
+        """The same as HTML, without colours, so that those of the notebook hold."""
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.notes)
         shown = "<p>no elements</p>"
         if len(self.types):

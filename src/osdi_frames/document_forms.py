@@ -168,9 +168,7 @@ def _evidence(
 
 
 def other_collection(resource: Mapping[str, Any]) -> str | None:
-    """Return a resource's undeclared collection.
-
-    It is one of OSDI that no table declares, by the address of the resource.
+    """Return the collection of OSDI that a resource is in by its address, if no table declares it.
 
     >>> other_collection({"_links": {"self": {"href": "https://host.example/api/v2/lists/l1"}}})
     'lists'
@@ -183,10 +181,7 @@ def other_collection(resource: Mapping[str, Any]) -> str | None:
 
 @cache
 def field_suffixes() -> tuple[str, ...]:
-    """Return the suffixes of keys that are no types.
-
-    They are of the service's own fields, as in ``:sponsor``.
-    """
+    """Return the suffixes of the service's own fields, such as ``:sponsor``: keys that end so are no types."""
     paths = (
         path for table in TABLES.values() for column in table.columns for path in (*column.v2, *column.v1)
     )
@@ -202,10 +197,7 @@ def is_quarantined(envelope: Mapping[str, Any]) -> bool:
 
 
 def is_wrapper(keys: Iterable[str]) -> bool:
-    """Whether keys are those of a delivery's element.
-
-    They are not those of a resource or a document.
-    """
+    """Whether keys are those of a delivery's entry, and not of a resource or a document."""
     return any(map(is_type_key, keys)) and not {*RESOURCE_KEYS, *PAGE_KEYS, BODY}.intersection(keys)
 
 
@@ -215,9 +207,7 @@ def is_type_key(key: str) -> bool:
 
 
 def fits(resource: Mapping[str, Any], element: ElementType, prefixes: Sequence[str]) -> bool:
-    """Return whether an object can be of a type.
-
-    It is a resource, and has no field that only other types have.
+    """Return whether an object is a resource that has no field of other types alone.
 
     >>> [one.name for one in element_types() if fits({"identifiers": [], "title": "March"}, one, PREFIXES)]
     ['event', 'event_campaign', 'petition', 'form', 'fundraising_page', 'advocacy_campaign', 'survey']
@@ -230,10 +220,7 @@ def fits(resource: Mapping[str, Any], element: ElementType, prefixes: Sequence[s
 
 @cache
 def _fields(element: ElementType, prefixes: tuple[str, ...]) -> frozenset[str]:
-    """Return the keys that a type's tables read.
-
-    Those that any resource may have are left out.
-    """
+    """Return the keys that a type's tables read, without those that any resource may have."""
     tables = [table for table in TABLES.values() if table.element == element]
     columns = (column for table in tables for column in table.keys if column.origin == "paths")
     paths = (path for column in columns for path in column.paths(prefixes) if not path.sibling)
@@ -246,10 +233,7 @@ _JSON_TYPES: dict[type, str] = {type(None): "NULL", dict: "OBJECT", list: "ARRAY
 
 
 def value_at(document: Any, path: Keys, missing: Any = None) -> Any:
-    """Return the value at a path of keys.
-
-    It is `missing` where there is none.
-    """
+    """Return the value at a path of keys, or `missing` where there is none."""
     for key in path:
         document = document.get(key, missing) if isinstance(document, dict) else missing
     return document

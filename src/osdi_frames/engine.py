@@ -88,10 +88,7 @@ def engine() -> Iterator[Engine]:
 
 
 def refused() -> tuple[type[Exception], ...]:
-    """Return the errors of DuckDB for invalid JSON.
-
-    The last is raised where its message cuts a character in two.
-    """
+    """Return the errors of DuckDB for invalid JSON; the last comes where its message cuts a character in two."""
     import duckdb
 
     return duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError
@@ -114,10 +111,7 @@ class Engine:
     """Files that wait for the next use."""
 
     def release(self) -> None:
-        """Return the memory of ended queries.
-
-        What is made of their rows needs it.
-        """
+        """Return the memory of ended queries, which what is made of their rows needs."""
         # DuckDB keeps what queries have freed for the next ones; whenever its limit is set, it gives that back.
         self.connection.execute("RESET memory_limit")
         self.lines.clear()  # of an earlier reading that failed
@@ -139,10 +133,7 @@ class Engine:
 
 
 class Lines:
-    """A file of documents, rewritten for each query.
-
-    It is in memory on Linux, temporary elsewhere.
-    """
+    """A file of documents, rewritten for each query: in memory on Linux, temporary elsewhere."""
 
     def __init__(self) -> None:
         self.size = 0

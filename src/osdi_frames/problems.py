@@ -27,10 +27,7 @@ OnError = Literal["raise", "skip"]
 
 
 class ProblemKind(StrEnum):
-    """What a problem is.
-
-    These are the values of the column `problem` of `check`.
-    """
+    """What a problem is, as the column `problem` of `check` shows it."""
 
     NO_FILE = "unreadable file"  # or a folder, or not to its end
     EMPTY_FILE = "empty file"
@@ -94,10 +91,7 @@ _KINDS = 6  # of files not read that a message names
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a document begins.
-
-    Lines are counted from 1.
-    """
+    """Where a document begins: a file and a line, counted from 1."""
 
     source_file: str | None
     source_line: int | None = None
@@ -114,10 +108,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong at a key of a document.
-
-    With its place, it becomes a problem.
-    """
+    """What is wrong at a key of a document; with the place of that, it is a problem."""
 
     problem: ProblemKind
     key: str = ""
@@ -202,10 +193,7 @@ class Policy:
             raise InvalidArgument(f"on_error is 'raise' or 'skip', not {quoted(self.on_error)}")
 
     def handle(self, problem: Problem, count: int = 1) -> None:
-        """Stop at an error, or count it.
-
-        `count` is how often it occurs.
-        """
+        """Stop at an error, or count as many as occur."""
         if problem.problem is ProblemKind.UNKNOWN_PREFIX:
             self.unknown_prefix = self.unknown_prefix or problem
         if problem.problem is ProblemKind.UNREAD_FILE:
@@ -219,10 +207,7 @@ class Policy:
         self.first = min(self.first or problem, problem, key=lambda found: found.place.order)
 
     def close(self, warn: Callable[[str, type[UserWarning]], None] = warn_caller) -> None:
-        """Warn of skipped problems and unread files.
-
-        Each is one warning with the count; so is a prefix that is not known.
-        """
+        """Warn once each of skipped problems, of unread files, both with their count, and of an unknown prefix."""
         if self.skipped:
             count = counted(self.skipped, "problem")
             warn(f"skipped {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning)
@@ -240,9 +225,8 @@ class Policy:
 
 
 def trusted_years(counts: Mapping[int, int]) -> range:
-    """Return the years near most rows.
+    """Return the years near most rows; dates in all others are doubtful.
 
-    Dates of all others are doubtful.
     `counts` is the number of rows of each year that has any.
 
     >>> trusted_years({1: 1, 2024: 5, 2026: 7, 9999: 2})

@@ -59,10 +59,7 @@ class Reader:
     filters: Filters = field(default_factory=Filters)
 
     def __post_init__(self) -> None:
-        """Validate the settings, and list an iterator.
-
-        An archive is read more than once, an iterator cannot be.
-        """
+        """Validate the settings, and make a list of an iterator, since an archive is read more than once."""
         is_iterator = isinstance(self.source, Iterator) and not hasattr(self.source, "read")
         source = at_hand(list(cast("Iterator[Any]", self.source)) if is_iterator else self.source)
         object.__setattr__(self, "source", source)
@@ -114,10 +111,7 @@ class Reader:
         return resolution
 
     def rows(self, resolution: Resolution, observer: Observer) -> Rows:
-        """Yield the requested rows, in one pass.
-
-        The files are listed at once, before the first row is asked for.
-        """
+        """Yield the requested rows in one pass; files are listed at once, before the first row is asked for."""
         plan, is_whole = resolution.plan, not isinstance(self.source, FilePartition)
         if not is_whole:
             resolution.refuse_followers()

@@ -37,10 +37,7 @@ _BLANK_FIELDS: Final = r'^\{\s*(?:"(?:[^"\\]|\\.)*"\s*:\s*(?:null|"(?:\s|\\[nrt]
 
 
 def rows(parsed: Parsed, select: Select, fit: Mask) -> pa.Table:
-    """Return the rows of the elements that fit.
-
-    They have the numbers of these, and the blocks that they carry.
-    """
+    """Return the rows of the elements that fit, with the numbers of these elements and the blocks that they carry."""
     table, columns = select.table, select.columns
     head = parsed.head(table.element)
     fit = fit & valid(parsed.at(head))
@@ -76,10 +73,7 @@ def _some(values: pa.Array, numbers: np.ndarray) -> pa.Array:
 def _entries(
     parsed: Parsed, table: Table, head: Steps, fit: Mask
 ) -> Iterator[tuple[Steps, Mask, dict[str, pa.Array]]]:
-    """Yield the entries that are rows.
-
-    That is where they stand, which of these values they are, and what else is known.
-    """
+    """Yield the steps to the entries that are rows, which of the values there they are, and what else is known."""
     for role, texts in table.rows:
         left = fit.copy()
         for path in map(Path.parse, spelled(texts, parsed.prefixes)):
@@ -188,10 +182,7 @@ class _Values:
 
 
 def _host(addresses: pa.Array) -> pa.Array:
-    """Return the host of each address.
-
-    It is without user and port, in lower case.
-    """
+    """Return the host of each address in lower case, without user and port."""
     written = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:[^/?#]*@)?(?P<host>\[[^\]/?#@]*\]|[^/?#:@]+)"
     return pc.struct_field(pc.extract_regex(pc.ascii_lower(addresses), written), [0])
 
@@ -240,9 +231,8 @@ def _targeting_label(values: _Values, column: Column) -> pa.Array:
 def _made_by_hand(
     values: _Values, origin: pa.Array, capacity: pa.Array, image: pa.Array, hidden: pa.Array, *urls: pa.Array
 ) -> Mask:
-    """Find the events made by hand (interface 1.5).
+    """Return which events show that they were made in the user interface: these have no label (interface 1.5).
 
-    They have no label, and show that they were made in the user interface.
     They have what the API cannot set (2.1), a page on the service's own host (1.2), v1's ``url`` (2.8), or the
     service, by its prefix, as the system where they originated.
     """
@@ -254,9 +244,8 @@ def _made_by_hand(
 
 
 def _api_version(values: _Values, column: Column) -> pa.Array:
-    """Return the version by its keys (interface 9).
+    """Return v1 where an event has a key of v1 alone and none of v2 alone, else v2 (interface 9).
 
-    It is v1 where there is one of v1's own and none of v2's.
     The key of a value that does not fit counts, too.
     """
 

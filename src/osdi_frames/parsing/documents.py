@@ -75,10 +75,7 @@ class Element:
     """The page whose collection it is in, within its envelope, if it has one."""
 
     def relative(self, key: str) -> str:
-        """Return a key relative to the element.
-
-        The same key in another element is counted with it.
-        """
+        """Return a key relative to the element, so that it is counted together with the same key of other elements."""
         if key.startswith(self.key):
             key = key[len(self.key) :].lstrip(".")
         elif self.wrapper is not None and key.startswith(self.wrapper_key):
@@ -112,10 +109,7 @@ _Met: TypeAlias = "Iterator[Element | Finding | _Met]"
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Walks through a document.
-
-    What it yields are elements, findings, and walks through parts.
-    """
+    """Walks through a document, and yields elements, findings, and walks through parts."""
 
     prefixes: Sequence[str]
     named: ElementType | None
@@ -124,10 +118,7 @@ class _Walk:
     page: Mapping[str, Any] | None = None
 
     def document(self, body: Any, key: str, position: int | None = None) -> _Met:
-        """Walk through a document, or an array's entry.
-
-        An entry is an element, or a document of its own.
-        """
+        """Walk through a document, or through an array's entry, which is an element or a document of its own."""
         form = form_of(body, self.prefixes)
         if position is not None and self._is_element(body, position):
             yield from self._delivered(body, key, position)
@@ -210,10 +201,7 @@ class _Walk:
         yield self._embedded(body, key)
 
     def _resource(self, element: Element) -> _Met:
-        """Walk through a resource and its embedded collections.
-
-        These are taken out of it.
-        """
+        """Walk through a resource, and then through its embedded collections, which are taken out of it."""
         body = element.value
         embedded: Any = body.get("_embedded")
         lists = {name for name, _ in self._collections(body) if isinstance(embedded[name], list)}
@@ -250,10 +238,7 @@ class _Walk:
                     yield Finding(ProblemKind.NO_OBJECT, place, value_form(entry))
 
     def _collections(self, body: dict[str, Any]) -> Iterator[tuple[str, ElementType]]:
-        """Yield the declared collections embedded in an object.
-
-        Each is a key and an element type.
-        """
+        """Yield the key and the element type of each declared collection that an object embeds."""
         embedded: Any = body.get("_embedded")
         for element in element_types() if isinstance(embedded, dict) else ():
             for name in element.collections(self.prefixes):
@@ -261,10 +246,7 @@ class _Walk:
                     yield name, element
 
     def _empty(self, body: dict[str, Any], key: str) -> _Met:
-        """Walk through a page without declared collections.
-
-        It may be no page.
-        """
+        """Walk through what is a page without declared collections, or no page at all."""
         embedded = body.get("_embedded")
         if not isinstance(embedded, dict | None):
             yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), value_form(embedded))
@@ -326,8 +308,5 @@ def _around_page(body: dict[str, Any], prefixes: Sequence[str]) -> Iterator[Find
 
 
 def _of_type(name: str) -> Finding:
-    """Return the finding of an undeclared element type.
-
-    The element is left in the archive.
-    """
+    """Return the finding of an undeclared element type."""
     return Finding(ProblemKind.OTHER_TYPE, field_name(name), severity="info")

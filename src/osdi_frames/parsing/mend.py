@@ -34,10 +34,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
-    """Write an element as an enveloped document.
-
-    The form of the document and what does not fit are returned, too.
-    """
+    """Return the form and the text of an enveloped document that holds an element, and what does not fit in it."""
     kind = element.type
     entry, walk = plan.shapes[kind], _Mender()
     body: Any
@@ -57,10 +54,7 @@ def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
 
 @dataclass(frozen=True, slots=True)
 class _Mender:
-    """Walks through a value along its shape.
-
-    What does not fit is collected.
-    """
+    """Walks through a value along its shape, and collects what does not fit."""
 
     findings: list[Finding] = field(default_factory=list)
 

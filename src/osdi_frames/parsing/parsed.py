@@ -60,9 +60,8 @@ _LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), arrow_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """The elements of documents of one form.
+    """The elements of documents of one form; those of a delivery have their siblings.
 
-    Those of a delivery have their siblings.
     Steps lead from an entry of the list of a document; after EACH and PAIRS, values are those of all entries.
     """
 
@@ -123,10 +122,7 @@ class Parsed:
         return self.found_at(steps)[0]
 
     def found_at(self, steps: Steps) -> tuple[pa.Array, np.ndarray]:
-        """Return the values at steps, with their elements.
-
-        These are positions among the elements.
-        """
+        """Return the values at steps, with the position of the element of each."""
         if steps not in self.found:
             before, step = steps[:-1], steps[-1]
             values, owners = self.found_at(before)
@@ -141,10 +137,7 @@ class Parsed:
         return self.found[steps]
 
     def read(self, steps: Steps, kind: Type | Literal["pairs", "own"]) -> Read:
-        """Return the values at steps as a type.
-
-        The mask is true where one fits or none is.
-        """
+        """Return the values at steps as a type, and a mask that is true where one fits or there is none."""
         if (steps, kind) not in self.values:
             found = self.at(steps)
             if kind == "own":
@@ -163,10 +156,7 @@ class Parsed:
 
 
 def misfits(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> Mask:
-    """Return which elements do not, or may not, fit.
-
-    These are mended.
-    """
+    """Return in which elements something does not fit, or may not."""
     suspect = ~valid(parsed.at(()))
     for steps, kind in [*_TIMESTAMPS, *_leaves(entry_shape(parsed.form, shapes))]:
         _, fits = parsed.read(steps, kind)
@@ -216,9 +206,8 @@ def _foreign(parsed: Parsed, head: Steps) -> Iterator[tuple[int, str]]:
 
 
 def normal(kind: Type, texts: pa.Array) -> tuple[pa.Array, Mask]:
-    """Return texts as a type, and which fit.
+    """Return texts in the normal form of a type as values of it, and which fit; null does.
 
-    The values are in the normal form of the type; null fits, too.
     A text may have been an object or a list. Of other texts there is no value; nor is there one of numbers that
     64 bits do not hold, and of days that are not in the calendar.
     """
@@ -287,10 +276,7 @@ def value_at(objects: pa.StructArray, steps: Steps) -> pa.Array:
 
 
 def own(lists: pa.ListArray, prefixes: Sequence[str]) -> pa.Array:
-    """Return each list's first own identifier.
-
-    That is one of the service itself, without its prefix.
-    """
+    """Return each list's first identifier of the service itself, without its prefix."""
     identifiers, _ = entries(lists)
     is_own = np.logical_or.reduce([true(pc.starts_with(identifiers, f"{prefix}:")) for prefix in prefixes])
     found = last_part(take(identifiers, first(lists, is_own)), ":")

@@ -55,10 +55,7 @@ class Shape:
 
     @classmethod
     def of(cls, table: Table, columns: Sequence[Column], blocks: Blocks, prefixes: Sequence[str]) -> Shape:
-        """Return the shape that columns and the keys of blocks declare.
-
-        It is that of an entry of a delivery: an element under its type key, and siblings.
-        """
+        """Return the shape that columns and blocks declare of a delivery's entry: of an element and its siblings."""
         shape = Shape(container="object")
         element = shape.inside[str(table.element.type_key)] = Shape(container="object")
         heads = table.heads(prefixes)
@@ -149,10 +146,7 @@ class Plan:
 
     @cached_property
     def selects(self) -> dict[ElementType, list[Select]]:
-        """The selects of each element type.
-
-        The first is that of its main table, which gives a row per element.
-        """
+        """The selects of each element type, of which the first is that of its main table."""
         types = element_types() if self.inspects else dict.fromkeys(table.element for table in self.columns)
         return {element: list(self._selects(element)) for element in types}
 
@@ -174,10 +168,7 @@ class Plan:
 
     @cached_property
     def shapes(self) -> dict[ElementType, Shape]:
-        """The shape of each type's delivery entries.
-
-        It is what all selects declare together.
-        """
+        """The shape of a delivery's entry of each type, which all selects of the type declare together."""
         return {
             element: _declared_shape(tuple(selects), self.prefixes)
             for element, selects in self.selects.items()
@@ -232,10 +223,7 @@ def element_steps(form: Form) -> Keys:
 
 
 def entry_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
-    """Return the shape of the entries of documents.
-
-    They are elements, or what a delivery holds.
-    """
+    """Return the shape of the entries of documents: of elements, or of an entry of a delivery."""
     if form.kind != "delivery":
         return shapes[form.types[0]].inside[str(form.types[0].type_key)]
     entry = Shape()

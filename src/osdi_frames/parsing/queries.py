@@ -163,10 +163,7 @@ UNUSUAL = tuple(
 
 
 def types_query(paths: Iterable[Keys]) -> str:
-    """Return the query for JSON types at paths.
-
-    Its rows are the types, and the numbers of the documents that have them.
-    """
+    """Return the query for the JSON types at paths, with the numbers of the documents that have them."""
     return f"""SELECT json_type(document, {_listed(map(json_path, paths))}) AS types,
         list(number) AS numbers FROM documents GROUP BY types"""
 
@@ -215,10 +212,7 @@ def _type(shape: Shape) -> str:
 
 
 def entry_keys_query(form: Form) -> str:
-    """Return the query for the keys of delivery entries.
-
-    Its rows are a set of keys, the numbers of documents and the positions of entries.
-    """
+    """Return the query for sets of keys of delivery entries, with the numbers of documents, and positions."""
     keys = f"json_keys(document, {sql_text(json_path(element_steps(form)) + '[*]')})"
     return f"""SELECT keys, list(number), list(position) FROM (SELECT number,
         unnest(range(len(found))) AS position, unnest(found) AS keys
@@ -226,18 +220,12 @@ def entry_keys_query(form: Form) -> str:
 
 
 def values_query(paths: Iterable[Keys]) -> str:
-    """Return the query for the scalars at paths, as text.
-
-    Its rows are the numbers of the documents, and lists.
-    """
+    """Return the query for the number of each document and the list of the scalars at paths, as text."""
     return f"SELECT number, json_extract_string(document, {_listed(map(json_path, paths))}) FROM documents"
 
 
 def nesting_query(form: Form, collections: Iterable[str]) -> str:
-    """Return the query for pages with nested collections.
-
-    An element of these embeds one of some collections.
-    """
+    """Return the query for pages of which an element embeds one of some collections."""
     inside = (BODY, "_embedded") if form.enveloped else ("_embedded",)
     found = (
         f"json_keys(document, {sql_text(json_path((*inside, key)) + '[*]._embedded')})" for key in form.keys
@@ -274,10 +262,7 @@ PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')),
 
 
 def pairs_of(engine: Engine, objects: pa.Array) -> pa.Array:
-    """Return the pairs of objects, from their JSON.
-
-    They are lists of key, value and misplaced; null for others.
-    """
+    """Return the pairs of objects, from their JSON, as lists of key, value and misplaced; null for others."""
     engine.put("texts", pa.table({"text": objects}))
     return combined(engine.ask(f"SELECT {PAIRS} AS value FROM texts")["value"])
 

@@ -39,10 +39,7 @@ Counted = tuple[int, Finding, int]
 
 @dataclass(frozen=True, slots=True)
 class _ShapePosition:
-    """Where a key is declared.
-
-    That is in an element, or around it in a delivery.
-    """
+    """A place where keys are declared: in an element, or around it in a delivery."""
 
     shape: Shape
     element: ElementType | None = None
@@ -121,10 +118,7 @@ class _Search(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _WrapperPosition:
-    """An object around elements.
-
-    It is an envelope, a page, its links, its collections.
-    """
+    """An object around elements: an envelope, a page, its links or its collections."""
 
     level: Surroundings
     inside: tuple[str, ...]
@@ -142,10 +136,7 @@ class _WrapperPosition:
 
 
 def count_keys(engine: Engine, plan: Plan, forms: Iterable[tuple[Form, pa.Table]]) -> list[Counted]:
-    """Return unread and repeated keys of documents, in reading order.
-
-    A key may come several times, with a count each.
-    """
+    """Return unread and repeated keys of documents in reading order; a key may come several times."""
     counted: list[Counted] = []
     around: dict[int, None] = {}
     for form, documents in forms:
@@ -165,7 +156,10 @@ def _around_elements(
     inside = (BODY,) if form.enveloped else ()
     places = [_WrapperPosition(ENVELOPE, (), prefixes)] if form.enveloped else []
     if form.kind == "page":
-        places += [_WrapperPosition(PAGE, inside, prefixes), _WrapperPosition(LINKS, (*inside, "_links"), prefixes)]
+        places += [
+            _WrapperPosition(PAGE, inside, prefixes),
+            _WrapperPosition(LINKS, (*inside, "_links"), prefixes),
+        ]
         places.append(_WrapperPosition(COLLECTIONS, (*inside, "_embedded"), prefixes))
     if places and len(documents):
         engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
@@ -230,10 +224,7 @@ def _not_read(place: _ShapePosition, numbers: np.ndarray, others: np.ndarray) ->
 
 
 def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
-    """Return the distinct lists of keys, as codes.
-
-    Each list is counted; the first is empty.
-    """
+    """Return the distinct lists of keys, counted, of which the first is empty, and the code of each list."""
     joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN).dictionary_encode()
     some = pc.greater(pc.list_value_length(keys), 0)  # what is joined of none is as of an empty key
     codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy().astype(np.int64)

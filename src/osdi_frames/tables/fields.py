@@ -23,9 +23,8 @@ ALL = (*VERSIONS, *UI)
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a resource.
+    """A field of a resource, by its v2 name without prefix; a version that lacks it has None.
 
-    Its `name` is the v2 name without prefix; None is a version that lacks it.
     `kind` is what its value must be. `set_by` lists the ways in which it can be set: ``v2`` and ``v1`` of the API,
     ``put`` for what the API can only change, and ``ui``, the service's own user interface. What no way sets is made by
     the service. `default` is the value of a resource in which it was not set; None leaves it out.

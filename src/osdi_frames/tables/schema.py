@@ -113,9 +113,7 @@ _STEP = re.compile(r"\[\w*\]|\{\}|[^.\[\]{}]+")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Where a value stands in an element.
-
-    The notation is that of this module.
+    """Where a value stands in an element, in the notation of this module.
 
     >>> Path.parse("id(_links.osdi:creator.href)")
     Path(steps=('_links', 'osdi:creator', 'href'), function='id', sibling=False)
@@ -149,10 +147,7 @@ class Path:
 
 
 def spelled(texts: Iterable[str], prefixes: Sequence[str]) -> tuple[str, ...]:
-    """Return texts with every prefix for ``<p>``.
-
-    Each comes once.
-    """
+    """Return texts with every prefix in place of ``<p>``, each once."""
     return tuple(dict.fromkeys(text.replace("<p>", prefix) for text in texts for prefix in prefixes))
 
 
@@ -190,10 +185,7 @@ class Column:
 
     @property
     def field(self) -> pa.Field:
-        """The column as an Arrow field.
-
-        It has its meaning and its privacy class as metadata.
-        """
+        """The column as an Arrow field, with its meaning and its privacy class as metadata."""
         import pyarrow as pa
 
         metadata = {"meaning": self.meaning, "privacy": self.privacy.level}
@@ -233,10 +225,7 @@ class ExclusionRule:
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """One type of element.
-
-    It says where documents hold it, what identifies it, and which keys are not read.
-    """
+    """One type of element: where documents hold it, what identifies it, and which keys are not read."""
 
     name: str
     collection: str  # its key under ``_embedded`` of a page (interface 2.6), with ``<p>`` as in paths
@@ -267,9 +256,7 @@ class ElementType:
         return ("", *self.statuses, *chain.from_iterable(rule.texts("status") for rule in self.exclusions))
 
     def collections(self, prefixes: Sequence[str]) -> tuple[str, ...]:
-        """Return each spelling of its collection's key.
-
-        These have each prefix, or none.
+        """Return each spelling of its collection's key, with each prefix and without one.
 
         >>> ElementType("campaign", "<p>:campaigns", ()).collections(PREFIXES)
         ('platform:campaigns', 'action_network:campaigns', 'campaigns')
@@ -292,10 +279,7 @@ class ElementType:
         return self.collection.partition(":")[2]
 
     def type_keys(self, prefixes: Sequence[str]) -> tuple[str, ...]:
-        """Return each of its keys in an element of a delivery.
-
-        The first is the one by which queries read it.
-        """
+        """Return its keys in an element of a delivery, of which queries read the first."""
         return (*([self.type_key] if self.type_key else []), *spelled(self.spellings, prefixes))
 
     def ignores(self, key: str) -> bool:
@@ -306,9 +290,8 @@ class ElementType:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table of an element type.
+    """A table of an element type, with a row for each element, or for each entry that `rows` names.
 
-    It has a row an element, or a row for each entry that `rows` names.
     `rows` maps a role to the paths of its entries. ``{"": ("reminders[]",)}`` is a row for each
     reminder; a path that ends in ``{}`` is a row for each pair of an object.
     """
@@ -376,10 +359,7 @@ class Table:
         return tuple(dict.fromkeys(chain.from_iterable(needed)))
 
     def schema(self, columns: Sequence[Column] | None = None) -> pa.Schema:
-        """Return the Arrow schema, with meanings as metadata.
-
-        It has the schema's version, too.
-        """
+        """Return the Arrow schema, with meanings and the version of the schema as metadata."""
         import pyarrow as pa
 
         fields = [column.field for column in (self.columns if columns is None else columns)]
