@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forks
 from tests.layouts import lines
 from tests.receiver.test_archive import ANN, BOB
 from tests.receiver.test_archive import write as receive
@@ -21,6 +22,7 @@ import pandas as pd
 import osdi_frames as of
 from osdi_frames.cli import run
 
+sys.dont_write_bytecode = True  # no compiled module is cut off
 limit, *sys.argv[1:] = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit),) * 2)
 if sys.argv[1] == "write_csv":
@@ -31,15 +33,7 @@ else:
 
 
 def limited(size: int, *command: object) -> subprocess.CompletedProcess[str]:
-    words = [
-        sys.executable,
-        "-B",
-        "-c",
-        _LIMITED,
-        str(size),
-        *map(str, command),
-    ]  # no compiled module is cut off
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+    return forks.run(_LIMITED, size, *command)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +66,13 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long) if name in ("report", "sample") else name
+        for name in COMMANDS
+    ],
+)
 def test_a_command_names_the_file_that_could_not_be_written(
     name: str, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

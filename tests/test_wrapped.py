@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,20 +103,22 @@ WRAPPED: dict[str, tuple[Any, str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRAPPED)
-def test_a_delivery_inside_of_other_json_is_read_with_the_time_of_its_wrapper(
-    name: str, tmp_path: Path
-) -> None:
-    wrapper, said, at = WRAPPED[name]
-    path = tmp_path / "a.ndjson"
-    path.write_text(f"\n{json.dumps(wrapper)}\n")
-    archive = of.open(path)
-    found = archive.signatures()
-    assert found[["signature_id", "email", "source_line"]].values.tolist() == [["s1", "ann1@example.org", 2]]
-    assert found["received_at"].isna().all() if at is None else (found["received_at"] == at).all()
-    listed = archive.check().query("problem == 'unwrapped'")
-    assert listed[["severity", "detail", "count"]].values.tolist() == [["info", said, 1]]
-    assert not len(archive.check().query("severity == 'error'"))
+def test_a_delivery_inside_of_other_json_is_read_with_the_time_of_its_wrapper(tmp_path: Path) -> None:
+    for name, (wrapper, _, _) in WRAPPED.items():
+        (tmp_path / f"{name}.ndjson").write_text(f"\n{json.dumps(wrapper)}\n")
+    archive = of.open(tmp_path)
+    rows = archive.signatures(dedupe=False).set_index("source_file")
+    assert len(rows) == len(WRAPPED)
+    for name, (_, _, at) in WRAPPED.items():
+        row = rows.loc[str(tmp_path / f"{name}.ndjson")]
+        assert row[["signature_id", "email", "source_line"]].tolist() == ["s1", "ann1@example.org", 2], name
+        assert pd.isna(row["received_at"]) if at is None else row["received_at"] == pd.Timestamp(at), name
+    listed = archive.check()
+    unwrapped = listed[listed["problem"] == "unwrapped"]
+    assert {*unwrapped["severity"]} == {"info"}
+    said = Counter(said for _, said, _ in WRAPPED.values())
+    assert dict(zip(unwrapped["detail"], unwrapped["count"], strict=True)) == said
+    assert "error" not in {*listed["severity"]}
 
 
 LOG = f"""[2026-03-11 16:05:38] INFO: Raw body: {TEXT}
@@ -146,9 +149,9 @@ def test_what_a_log_holds_besides_and_a_torn_line_are_errors(tmp_path: Path) -> 
 
 def test_a_large_log_is_read_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "hook.log"
-    path.write_text(LOG * 3000)
+    path.write_text(LOG * 300)
     limits = of.Limits(document_bytes=10_000)
-    assert len(of.open(path, limits=limits).signatures(["signature_id"], dedupe=False)) == 12_000
+    assert len(of.open(path, limits=limits).signatures(["signature_id"], dedupe=False)) == 1_200
 
 
 def test_a_page_inside_of_other_json_is_read_as_fetched(tmp_path: Path) -> None:
@@ -183,7 +186,8 @@ def test_a_table_of_a_warehouse_is_read_row_by_row(
     name: str, write: Callable[[pd.DataFrame, Path], None], lines: list[int], tmp_path: Path
 ) -> None:
     write(FRAME, tmp_path / name)
-    for archive in (of.open(tmp_path / name), of.open(tmp_path / name, store=tmp_path / "store")):
+    stores = [None, tmp_path / "store"] if name in ("a.csv", "a.parquet") else [None]
+    for archive in (of.open(tmp_path / name, store=store) for store in stores):
         found = archive.signatures()
         assert found[["signature_id", "source_line"]].values.tolist() == [["s1", lines[0]], ["s2", lines[1]]]
         assert (found["received_at"] == AT).all()

@@ -32,7 +32,7 @@ BETWEEN = st.sampled_from(["", "\n", "\r\n", "\n\n", " \n \t\n", "   "])
 INDENTS = st.sampled_from([None, 0, 1, 4])
 
 
-@settings(max_examples=150)
+@settings(max_examples=30)
 @given(parts=st.lists(st.tuples(DOCUMENTS, INDENTS, BETWEEN), max_size=8), before=BETWEEN)
 def test_documents_are_found_however_they_are_printed_and_separated(parts, before, tmp_path_factory):
     text, expected = before, []
@@ -61,12 +61,12 @@ def test_small_files_of_every_layout_are_read_in_the_order_of_their_names(tmp_pa
         "k.json": (compact(["x" * (1 << 16)]), [(1, ["x" * (1 << 16)])]),
     }
     expected = []
-    for number in range(60):
+    for number in range(25):
         for name, (content, found) in layouts.items():
             path = tmp_path / f"{number:03}-{name}"
             path.write_bytes(content)
             expected += [(str(path), line, document) for line, document in found]
-    for number in range(60, 600):  # more than become one array
+    for number in range(25, 325):  # more than become one array
         path = tmp_path / f"{number:03}.json"
         path.write_bytes(compact(event(number)))
         expected.append((str(path), 1, event(number)))
@@ -101,7 +101,7 @@ def test_compact_and_pretty_documents_in_one_file_are_all_read(order, tmp_path):
 @pytest.mark.parametrize(
     "blank", [b" ", b"\n", b"\r\n", b" \t\n"], ids=["spaces", "lines", "returns", "mixed"]
 )
-@pytest.mark.parametrize("mib", [17, pytest.param(40, marks=pytest.mark.long)])  # 16 are read at a time
+@pytest.mark.parametrize("mib", [5, pytest.param(40, marks=pytest.mark.long)])  # 4 are read at a time
 def test_many_mib_of_blanks_between_documents_lose_none(name, blank, mib, tmp_path):
     size = mib << 20
     gap = b"\n" + blank * (size // len(blank)) + b"\n"
@@ -114,7 +114,7 @@ def test_many_mib_of_blanks_between_documents_lose_none(name, blank, mib, tmp_pa
 
 @pytest.mark.parametrize("end", [b"", b"\n"], ids=["nothing", "a line break"])
 def test_what_follows_a_large_document_without_a_line_break_is_read(end, tmp_path):
-    made = [event(0) | {"description": "x" * (17 << 20)}, event(1)]
+    made = [event(0) | {"description": "x" * (5 << 20)}, event(1)]
     path = tmp_path / "a.json"
     path.write_bytes(b"".join(map(compact, made)) + end)
     assert documents(path) == (made, [])
@@ -124,21 +124,21 @@ def test_what_follows_a_large_document_without_a_line_break_is_read(end, tmp_pat
 def test_a_large_file_of_documents_is_cut_between_them(between, tmp_path):
     noise = random.Random(3)
     made: list[Any] = [
-        event(number) | {"description": "x}{]" * noise.randrange(400_000)} for number in range(40)
+        event(number) | {"description": "x}{]" * noise.randrange(400_000)} for number in range(12)
     ]
     path = tmp_path / "a.json"
     path.write_bytes(
         between.join(json.dumps(document, indent=noise.choice([None, 1])).encode() for document in made)
     )
-    assert path.stat().st_size > 24 << 20
+    assert path.stat().st_size > 8 << 20
     found, problems = documents(path)
     assert found == made
     assert not problems
 
 
-def test_a_million_broken_lines_end_in_time_and_are_reported(tmp_path):
+def test_of_many_broken_lines_a_thousand_are_reported(tmp_path):
     path = tmp_path / "a.json"
-    path.write_bytes(b"[1 x\n" * 1_000_000)
+    path.write_bytes(b"[1 x\n" * 20_000)
     found, problems = documents(path)
     assert not found
     assert problems[-1].detail == "1,000 errors; what follows was not read"

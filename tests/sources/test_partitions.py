@@ -15,7 +15,7 @@ from osdi_frames.errors import InvalidArgument, InvalidSource, SourceNotFound
 from tests.layouts import LAYOUTS, compact, gzip, lines, pretty, tarred, zipped
 from tests.sources.reading import placed
 
-COUNTS = (1, 2, 3, 8, 50, 128)
+COUNTS = (1, 3, 50)
 WORDS = ("März 🗳️", "集会", "a}\n{", "Ð", "]\\n[")
 
 
@@ -24,7 +24,7 @@ def event(number: int) -> dict[str, Any]:
     return {"identifiers": [f"platform:{number}"], "title": title, "total_accepted": number}
 
 
-EVENTS = [event(number) for number in range(60)]
+EVENTS = [event(number) for number in range(20)]
 
 
 def rows(source: Any) -> pa.Table:
@@ -74,8 +74,8 @@ def test_the_rows_of_all_partitions_are_those_of_the_archive(tmp_path):
 
 
 def test_small_files_share_partitions(tmp_path):
-    laid(tmp_path, {f"{number}.json": compact(EVENTS[number]) for number in range(60)})
-    assert [len(partition.parts) for partition in partitions(tmp_path)] == [60]
+    laid(tmp_path, {f"{number}.json": compact(EVENTS[number]) for number in range(20)})
+    assert [len(partition.parts) for partition in partitions(tmp_path)] == [20]
     assert len(partitions(tmp_path, count=6)) == 6
 
 
@@ -95,10 +95,10 @@ def test_every_cut_leaves_every_document_whole(name, end, tmp_path):
     def text(value: Any) -> bytes:
         return compact(value) if name == "a.ndjson" else pretty(value).strip()
 
-    data = b"\xef\xbb\xbf" + b"\n\r\n ".join(map(text, EVENTS[:6])) + end.encode()
+    data = b"\xef\xbb\xbf" + b"\n\r\n ".join(map(text, EVENTS[:4])) + end.encode()
     laid(tmp_path, {name: data})
     whole = placed(tmp_path)
-    for size in range(10, len(data), 3):
+    for size in range(10, len(data), 11):
         assert in_partitions(tmp_path, size=size) == whole, size
 
 
@@ -120,9 +120,9 @@ def test_at_random_cuts_mixed_documents_are_read_as_in_one_piece(seed, tmp_path)
 
 
 def test_a_problem_in_a_partition_names_the_line_in_the_file(tmp_path):
-    data = lines([*EVENTS[:40], {"title": "x", "total_accepted": "lots"}, *EVENTS[40:]])
+    data = lines([*EVENTS[:12], {"title": "x", "total_accepted": "lots"}, *EVENTS[12:]])
     laid(tmp_path, {"a.ndjson": data})
-    with pytest.raises(of.errors.BadDocument, match=r"a\.ndjson:41:"):
+    with pytest.raises(of.errors.BadDocument, match=r"a\.ndjson:13:"):
         [rows(partition) for partition in partitions(tmp_path, count=8)]
 
 
@@ -132,7 +132,7 @@ def test_what_a_zip_lacks_as_a_whole_is_reported_once(tmp_path):
     data[-14] += 1
     laid(tmp_path, {"a.zip": bytes(data)})
     (only,) = partitions(tmp_path, count=8)
-    with pytest.raises(of.errors.BadDocument, match="the index lists 60 members, and the end record 61"):
+    with pytest.raises(of.errors.BadDocument, match="the index lists 20 members, and the end record 21"):
         rows(only)
 
 
@@ -155,7 +155,7 @@ def test_bad_calls_are_refused(tmp_path):
 
 
 def test_malformed_json_is_mended_whatever_characters_the_database_cuts_in_two(tmp_path):
-    for shift in range(8):
+    for shift in range(0, 8, 3):
         titles = [
             {"title": "x" * shift + "ä🗳️集" * 40, "total_accepted": 1},
             {"title": "b", "total_accepted": 2},

@@ -46,9 +46,9 @@ def unpacked(packed, unpack):
 
 
 @pytest.mark.parametrize("kind", PACKED)
-@settings(max_examples=20)
+@settings(max_examples=8)
 @example(sizes=[100_000, 100_000], zeros=0, seed=0)
-@given(sizes=st.lists(SIZES, min_size=1, max_size=5), zeros=st.integers(0, 3), seed=st.integers(0, 3))
+@given(sizes=st.lists(SIZES, min_size=1, max_size=3), zeros=st.integers(0, 3), seed=st.integers(0, 3))
 def test_every_byte_of_every_member_or_frame_is_read_once(kind, sizes, zeros, seed):
     pack, unpack = PACKED[kind]
     padding = b"" if kind == "zst" else b"\0" * zeros
@@ -61,9 +61,9 @@ def test_every_byte_of_every_member_or_frame_is_read_once(kind, sizes, zeros, se
 def test_a_stray_newline_after_the_last_frame_loses_no_row_and_is_reported(kind, tmp_path):
     pack, _ = PACKED[kind]
     path = tmp_path / f"a.ndjson.{kind}"
-    path.write_bytes(pack(lines([event(number) for number in range(3000)])) + b"\n")
+    path.write_bytes(pack(lines([event(number) for number in range(300)])) + b"\n")
     rows, problems = agreed(path)
-    assert rows == [f"e{number}" for number in range(3000)]
+    assert rows == [f"e{number}" for number in range(300)]
     assert len(problems) == 1
 
 
@@ -71,12 +71,12 @@ def test_a_stray_newline_after_the_last_frame_loses_no_row_and_is_reported(kind,
 def test_every_byte_before_a_damaged_one_is_read(kind):
     pack, unpack = PACKED[kind]
     noise = random.Random(1)
-    pieces = [noise.randbytes(150_000) for _ in range(8)]
+    pieces = [noise.randbytes(70_000) for _ in range(4)]
     packed = [pack(piece) for piece in pieces]
     damaged = bytearray(b"".join(packed))
-    damaged[sum(map(len, packed[:6])) + 2] ^= 0xFF  # in the header of the seventh
+    damaged[sum(map(len, packed[:3])) + 2] ^= 0xFF  # in the header of the fourth
     read, error = unpacked(bytes(damaged), unpack)
-    assert read == b"".join(pieces[:6])
+    assert read == b"".join(pieces[:3])
     assert error is not None
 
 
@@ -108,14 +108,14 @@ def test_any_flipped_byte_of_a_compressed_file_is_reported_or_harmless(kind):
 @pytest.mark.parametrize("kind", ["bz2", "xz"])
 def test_of_a_bzip2_or_xz_that_breaks_the_beginning_is_read_and_the_break_is_an_error(kind):
     pack, unpack = PACKED[kind]
-    whole = random.Random(3).randbytes(5_000_000)
+    whole = random.Random(3).randbytes(2_200_000)
     packed = pack(whole)
     damaged = bytearray(packed)
     damaged[len(packed) * 9 // 10] ^= 0xFF
     for broken in (packed[: len(packed) * 9 // 10], bytes(damaged)):
         read, error = unpacked(broken, unpack)
         assert error is not None
-        assert read[:2_000_000] == whole[:2_000_000]  # what follows can be wrong: the checksum is at the end
+        assert read[:900_000] == whole[:900_000]  # what follows can be wrong: the checksum is at the end
 
 
 def test_an_xz_that_asks_for_more_memory_than_any_preset_is_reported(tmp_path):

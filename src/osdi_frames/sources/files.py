@@ -206,7 +206,7 @@ class _Listing:
             yield from filter(_is_there, [os.path.join(folder, part)])
         elif os.path.isdir(folder or "."):
             with reported(file_name(folder or "."), self.handle):
-                names = sorted(entry.name for entry in _entries(folder or "."))
+                names = [entry.name for entry in _entries(folder or ".")]
                 for name in fnmatch.filter(names, part):
                     if part.startswith(".") or not is_hidden(name):
                         yield os.path.join(folder, name)
@@ -254,7 +254,7 @@ class _Listing:
 
 
 def _entries(folder: str, times: int = 2) -> list[os.DirEntry[str]]:
-    """List a folder twice, because a segment that is sealed meanwhile can be missed in both of its forms.
+    """List a folder by name, twice: a segment that is sealed meanwhile can be missed in both of its forms.
 
     In the second listing the sealed one is there from the beginning.
     """
@@ -262,7 +262,7 @@ def _entries(folder: str, times: int = 2) -> list[os.DirEntry[str]]:
     for _ in range(times):
         with os.scandir(folder) as entries:
             found |= {entry.name: entry for entry in entries}
-    return list(found.values())
+    return [found[name] for name in sorted(found)]
 
 
 def _is_there(path: str) -> bool:
