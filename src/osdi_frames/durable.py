@@ -1,7 +1,7 @@
-"""Durable, private writing of files and folders.
+"""Durable, private writing of files and folders, which appear as a whole or not at all.
 
-They appear as a whole or not at all. Everything that is created here is readable by its owner only, mode 0600 and 0700,
-whatever the umask; folders that exist keep their mode. What is published was synced to disk first.
+Everything that is created here is readable by its owner only, mode 0600 and 0700, whatever the umask; folders that
+exist keep their mode. What is published was synced to disk first.
 """
 
 from __future__ import annotations
@@ -61,10 +61,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Create a private folder and its parents durably.
-
-    Its owner alone can read it.
-    """
+    """Create a folder and its parents durably, readable by their owner alone."""
     with shortened_paths():
         if path.is_dir():
             return
@@ -75,10 +72,7 @@ def make_folder(path: Path) -> None:
 
 
 def create_file(path: Path) -> BinaryIO:
-    """Create a private file, open for writing.
-
-    Its owner alone can read it. FileExistsError if something is there.
-    """
+    """Create a file that its owner alone can read, open for writing; raise FileExistsError if something is there."""
     path.touch(0o600, exist_ok=False)
     path.chmod(0o600)  # whatever the umask
     return path.open("wb")
@@ -86,10 +80,7 @@ def create_file(path: Path) -> BinaryIO:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, partial: str = PARTIAL) -> Iterator[BinaryIO]:
-    """Write a file that appears as a whole.
-
-    A hidden file next to `path` takes its name at the end: there is the whole of it, or nothing.
-    """
+    """Write a file that appears as a whole: a hidden file next to `path` takes its name at the end."""
     hidden = path.with_name(f".{path.name}{partial}")
     hidden.unlink(missing_ok=True)  # left by a process that was killed
     try:
@@ -105,9 +96,7 @@ def replacing(path: Path, *, partial: str = PARTIAL) -> Iterator[BinaryIO]:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Replace a file as a whole.
-
-    Readers see the old content or the new one, also after a power failure.
+    """Replace a file as a whole: readers see the old content or the new one, also after a power failure.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -121,10 +110,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def publish_file(new: Path, path: Path) -> None:
-    """Move a finished file to its place.
-
-    It replaces one that is there.
-    """
+    """Move a finished file to its place, where it replaces another."""
     new.chmod(0o600)
     sync(new)
     new.replace(path)
@@ -132,10 +118,10 @@ def publish_file(new: Path, path: Path) -> None:
 
 
 def publish_folder(new: Path, target: Path) -> None:
-    """Move a draft's finished folder to its place.
+    """Move the finished folder of a draft to its place; one that is there moves into the draft.
 
-    One that is there moves into the draft. That is one step where the system has it, so that there is a folder at any
-    time. A folder that is replaced passes its mode on.
+    That is one step where the system has it, so that there is a folder at any time. A replaced folder passes its mode
+    on.
     """
     for path in (new, *new.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
@@ -153,12 +139,11 @@ def publish_folder(new: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def draft(target: Path, discard: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """Create a folder in a hidden one next to `target`.
+    """Create a folder in a hidden one next to `target`, in which `target` or its content is prepared.
 
-    It is to prepare `target` or its content, and is removed at the end. Drafts of the same target that killed processes
-    left are removed at the beginning, and folders above `target` that are empty at the end and were not there at the
-    beginning. `discard` is called with each folder that `publish_folder` has replaced: others may have written into it
-    until then.
+    It is removed at the end. Drafts of the same target that killed processes left are removed at the beginning, and
+    folders above `target` that are empty at the end and were not there at the beginning. `discard` is called with each
+    folder that `publish_folder` has replaced: others may have written into it until then.
     """
     with shortened_paths(), contextlib.suppress(FileNotFoundError):
         target.lstat()  # no name, as it is too long or below a file
@@ -210,10 +195,7 @@ def clear_drafts(target: Path, discard: Callable[[Path], None] | None = None) ->
 
 
 def _clear(folder: Path, lock: int, target: Path, discard: Callable[[Path], None] | None) -> None:
-    """Remove a locked draft; restore or discard what it replaced.
-
-    What was replaced is put back if nothing took its place.
-    """
+    """Remove a locked draft; put back what it replaced if nothing took its place, else discard it."""
     shutil.rmtree(folder / _NEW, ignore_errors=True)
     replaced_ones: list[Path] = []
     try:
@@ -238,10 +220,7 @@ def _prefix(target: Path) -> str:
 
 
 def sync(path: Path) -> None:
-    """Write a file, or a folder's names, to disk.
-
-    Windows cannot open a folder.
-    """
+    """Write a file, or the names in a folder, to disk; Windows cannot open a folder."""
     is_folder = path.is_dir()
     if is_folder and not hasattr(os, "O_DIRECTORY"):
         return
@@ -253,10 +232,7 @@ def sync(path: Path) -> None:
 
 
 def flush(descriptor: int) -> None:
-    """Write what an open file holds to disk.
-
-    Not only to the cache of the disk, where macOS leaves it.
-    """
+    """Write what an open file holds to disk, and not only to its cache, where macOS leaves it."""
     command = getattr(fcntl, "F_FULLFSYNC", None)
     try:
         if command is not None:
@@ -269,10 +245,7 @@ def flush(descriptor: int) -> None:
 
 
 def _exchange(new: Path, target: Path) -> None:
-    """Exchange what is at two paths.
-
-    What was at `target` is in the draft then.
-    """
+    """Exchange what is at two paths: what was at `target` is in the draft then."""
     replaced = new.with_name(_REPLACED)
     new.rename(replaced)  # whoever clears the draft looks at it from here on, whichever of the two it is
     if _swapped(replaced, target):
@@ -291,10 +264,7 @@ def _exchange(new: Path, target: Path) -> None:
 
 
 def _swapped(path: Path, other: Path) -> bool:
-    """Exchange two paths in one step, if possible.
-
-    Return whether the system can do that.
-    """
+    """Exchange two paths in one step, and return whether the system can do that."""
     if sys.platform != "linux":
         return False
     rename = getattr(ctypes.CDLL(None), "renameat2", None)  # not in every libc

@@ -1,4 +1,4 @@
-"""Files as locks between processes, in the way of each system. A lock ends with its process."""
+"""Files as locks between processes, in the way of each system; a lock ends with its process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ except ModuleNotFoundError:  # on Windows, whose locks are not shared
 
 
 def try_lock(path: Path, *, shared: bool = False) -> int | None:
-    """Open and lock a file, alone or `shared`; return None where another process holds it or has removed the file.
+    """Open and lock a file, alone or `shared`, until the descriptor is closed.
 
-    Closing the descriptor releases the lock.
+    Return None if another process holds it or has removed the file.
     """
     # A file system that is only read has shared locks, too.
     descriptor = os.open(path, (os.O_RDONLY if shared else os.O_RDWR) | os.O_CREAT, 0o600)

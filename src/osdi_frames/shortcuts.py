@@ -72,9 +72,7 @@ def _opened(
 def read_events(
     source: Source, *, columns: Columns = None, dedupe: Dedupe = True, **settings: Unpack[Settings]
 ) -> pd.DataFrame:
-    """Read the events of an archive.
-
-    See `Archive.events` and `open`.
+    """Read the events of an archive; see `Archive.events` and `open`.
 
     >>> import osdi_frames as of
     >>> of.read_events({"title": "March", "total_accepted": 12}, columns=["title", "total_accepted"])
@@ -92,9 +90,7 @@ def read_signatures(
     people: bool = True,
     **settings: Unpack[Settings],
 ) -> pd.DataFrame:
-    """Read the petition signatures of an archive.
-
-    See `Archive.signatures` and `open`.
+    """Read the petition signatures of an archive; see `Archive.signatures` and `open`.
 
     >>> import osdi_frames as of
     >>> of.read_signatures([{"osdi:signature": {"comments": "Yes!"}}], columns=["comments"])
@@ -115,9 +111,7 @@ def read_table(
     people: bool = True,
     **settings: Unpack[Settings],
 ) -> pd.DataFrame:
-    """Read any declared table of an archive.
-
-    See `Archive.table` and `open`.
+    """Read any declared table of an archive; see `Archive.table` and `open`.
 
     >>> import osdi_frames as of
     >>> delivery = [{"osdi:signature": {"add_tags": ["river", "new"]}, "idempotency_key": "5f"}]
@@ -130,9 +124,7 @@ def read_table(
 
 
 def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
-    """List every problem of an archive, and every key not read.
-
-    See `Archive.check` and `open`.
+    """List every problem of an archive, and every key that no table reads; see `Archive.check` and `open`.
 
     >>> import osdi_frames as of
     >>> of.check({"id": "9", "title": "March", "total_accepted": 12, "mood": "good"})["detail"].tolist()
@@ -142,9 +134,7 @@ def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
 
 
 def report(source: Source, **options: Unpack[ReportOptions]) -> ShownReport:
-    """Make the standard reports of an archive.
-
-    See `Archive.report`, `Archive.where` and `open`.
+    """Make the standard reports of an archive; see `Archive.report`, `Archive.where` and `open`.
 
     >>> import osdi_frames as of
     >>> pull = {"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"}
@@ -158,9 +148,7 @@ def report(source: Source, **options: Unpack[ReportOptions]) -> ShownReport:
 def write_report(
     source: Source, destination: str | os.PathLike[str], **options: Unpack[WriteOptions]
 ) -> ShownReport:
-    """Write the standard reports of an archive.
-
-    See `Archive.write_report`, `Archive.where` and `open`.
+    """Write the standard reports of an archive; see `Archive.write_report`, `Archive.where` and `open`.
 
     >>> import osdi_frames as of, os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -175,9 +163,7 @@ def write_report(
 def export(
     source: Source, destination: str | os.PathLike[str], **options: Unpack[ExportOptions]
 ) -> dict[str, int]:
-    """Write tables of an archive into a folder.
-
-    See `Archive.export`, `Archive.where` and `open`.
+    """Write tables of an archive into a folder; see `Archive.export`, `Archive.where` and `open`.
 
     >>> import osdi_frames as of, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

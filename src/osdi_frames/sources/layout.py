@@ -1,7 +1,4 @@
-"""How documents lie in a file.
-
-There is one, one per line, or one after the other.
-"""
+"""How documents lie in a file: one in all, one on each line, or one after the other."""
 
 from __future__ import annotations
 
@@ -55,9 +52,8 @@ class Chunk:
 def candidates(
     name: str, reader: BufferedStream, limits: Limits, handle: Callable[[Problem], None], *, line: int = 1
 ) -> Iterator[Chunk]:
-    """Cut a file into candidates.
+    """Cut a file into candidates: each is as much of it as begins with a document on some line.
 
-    A candidate is as much of it as begins with a document on some line.
     What was read before the file breaks off is yielded before the error is raised.
     """
     file = _File(name, reader, limits, handle, line, _border(name))
@@ -84,20 +80,16 @@ def _border(name: str) -> re.Pattern[bytes]:
 
 
 def single(name: str, data: bytes) -> bytes | None:
-    """Return the only document of a file.
-
-    It is without the blanks after it; None where there may be another.
-    """
+    """Return the only document of a file, without the blanks after it; None where there may be another."""
     document = data.rstrip(_BLANK)
     has_more = b"\n" in document and _border(name).search(document)
     return document if document.startswith((b"{", b"[")) and not has_more else None
 
 
 def survey(name: str, reader: BufferedStream) -> tuple[int | None, int, int]:
-    """Return the first border between documents.
+    """Return where the first document begins in a part of a file, None if nowhere; line breaks before it, and in all.
 
-    It is looked for in a part of a file that may begin anywhere; None where there is none.
-    And how many line breaks are before it, and in all. A border is recognised without what precedes it: no string of
+    The part may begin anywhere: a border between documents is recognised without what precedes it, since no string of
     JSON holds a line break.
     """
     start, found = b"", None
@@ -127,10 +119,7 @@ class _File:
     error: Exception | None = None
 
     def fill(self, size: int) -> None:
-        """Read more bytes, or to the end.
-
-        At least `size` are read.
-        """
+        """Read at least `size` more bytes, or to the end."""
         blocks, missing = [self.buffer], size
         while missing > 0 and not self.ended:
             try:
@@ -143,7 +132,7 @@ class _File:
         self.buffer = b"".join(blocks)
 
     def more(self) -> None:
-        """Read more of a document, by its size."""
+        """Read as much of a document again as was read of it before."""
         left = self.limits.document_bytes + 1 - len(self.buffer)
         self.fill(max(_FIRST, min(left, max(_BLOCK, len(self.buffer)))))
 
@@ -153,10 +142,7 @@ class _File:
         return size
 
     def skip(self) -> None:
-        """Skip a document that is too large, and report.
-
-        Reading goes on where the next begins.
-        """
+        """Skip a document that is too large up to where the next begins, and report it."""
         line, size, self.searched = self.line, 0, 0
         while not (found := self.border.search(self.buffer)) and not self.ended:
             size += self.drop(max(0, len(self.buffer) - _OVERLAP))
@@ -180,10 +166,7 @@ def _last_end(file: _File) -> list[int]:
 
 
 def _ends(file: _File) -> list[int]:
-    """Find where documents in the buffer end.
-
-    The buffer begins with one.
-    """
+    """Return where the documents in the buffer end, which begins with one."""
     file.drop(len(file.buffer) - len(file.buffer.lstrip(_BLANK)))
     ends = [found.start(1) for found in _BOUNDARY.finditer(file.buffer, file.searched)]
     if file.ended and file.buffer and ends[-1:] != [len(file.buffer)]:
@@ -193,10 +176,7 @@ def _ends(file: _File) -> list[int]:
 
 
 def _cut(file: _File, block: memoryview, found: list[int]) -> Chunk | None:
-    """Cut documents without copying them.
-
-    Blank ones and those that are too large are left out.
-    """
+    """Cut documents without copying them; leave out blank ones and those that are too large."""
     data = np.frombuffer(block, np.uint8)
     breaks = np.flatnonzero(data == ord("\n"))
     ends = breaks + 1 if file.border is _LINE_END else np.array(found)
@@ -301,10 +281,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _reason(error: ValueError | RecursionError, start: int) -> str:
-    """Return what is wrong with a document.
-
-    `start` is where it begins; the message says where from there, if Python does.
-    """
+    """Return what is wrong with a document that begins at `start`, and where from there, if Python says so."""
     if isinstance(error, json.JSONDecodeError):
         lines = error.doc.count("\n", start, error.pos)
         below = f" {counted(lines, 'line')} below," if lines else ""

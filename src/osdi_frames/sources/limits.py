@@ -13,9 +13,7 @@ _RATIO_FROM = 128 << 20  # decompressed bytes below which any ratio is harmless
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on reading one file of an archive.
-
-    Exceeding one is a problem that names it.
+    """Bounds on reading one file of an archive; exceeding one is a problem that names it.
 
     Examples
     --------
@@ -52,18 +50,12 @@ DEFAULT_LIMITS = Limits()
 
 
 class LimitExceeded(Exception):
-    """A file exceeds its limits.
-
-    `source.read` reports it as a problem of the file.
-    """
+    """A file exceeds its limits, which `source.read` reports as a problem of the file."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be decompressed from one file.
-
-    It is one sum, whatever containers the file holds.
-    """
+    """What may still be decompressed from one file, in one sum for all containers that it holds."""
 
     limits: Limits
     size: Callable[[], int]
@@ -71,10 +63,7 @@ class Budget:
     spent: int = 0
 
     def spend(self, size: int) -> None:
-        """Count decompressed bytes.
-
-        LimitExceeded is raised where they are too many, also for the size of the file.
-        """
+        """Count decompressed bytes; raise LimitExceeded if they are too many, or too many for the size of the file."""
         self.spent += size
         limits = self.limits
         if self.spent > limits.decompressed_bytes:

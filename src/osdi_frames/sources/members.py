@@ -1,4 +1,4 @@
-"""Files inside containers: compressed, zipped, tarred, nested."""
+"""OpenedFiles inside containers: compressed, zipped, tarred, nested."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from osdi_frames.sources.files import BROKEN, Handle, reported, unread, unreadab
 from osdi_frames.sources.limits import Budget
 from osdi_frames.sources.streams import BufferedStream, Pieces, pieces_of
 
-Files: TypeAlias = Iterator[tuple[str, BufferedStream]]
+OpenedFiles: TypeAlias = Iterator[tuple[str, BufferedStream]]
 
 _END = struct.Struct("<4s4H2LH")  # the end record: signature, disks, members (here, in all), …
 _END_REACH = _END.size + (1 << 16)  # it is followed by a comment
@@ -46,9 +46,9 @@ _NO_FILE = "a link, pipe or device"
 
 @dataclass(frozen=True, slots=True)
 class Unpacking:
-    """One file being unpacked.
+    """One file being unpacked, whose members are named ``a.zip!inner/path.json``.
 
-    A member is named ``a.zip!inner/path.json``. What is broken is a problem; what came before it is yielded.
+    What is broken is a problem; what came before it is yielded.
     """
 
     handle: Handle
@@ -56,7 +56,7 @@ class Unpacking:
 
     def members(
         self, name: str, reader: BufferedStream, *, content: str | None = None, depth: int = 0
-    ) -> Files:
+    ) -> OpenedFiles:
         """Yield every file of documents in a stream, decompressed.
 
         `content` is its name without what was decompressed already.
@@ -84,11 +84,13 @@ class Unpacking:
                 content = f"{without_suffix(content)}{'.tar' if last in COMPRESSED_TARS else ''}"
             yield from self._inside(name, UNPACK[kind](reader), depth, content=content)
 
-    def _inside(self, name: str, pieces: Iterator[bytes], depth: int, *, content: str | None = None) -> Files:
+    def _inside(
+        self, name: str, pieces: Iterator[bytes], depth: int, *, content: str | None = None
+    ) -> OpenedFiles:
         inner = BufferedStream(Pieces(pieces, self.budget.spend))
         yield from self.members(name, inner, content=content, depth=depth + 1)
 
-    def _zipped(self, name: str, reader: BufferedStream, depth: int) -> Files:
+    def _zipped(self, name: str, reader: BufferedStream, depth: int) -> OpenedFiles:
         with _opened_zip(reader) as archive:
             infos = sorted(archive.infolist(), key=lambda info: info.filename)
             for info in infos:
@@ -106,7 +108,7 @@ class Unpacking:
                 reason = f"the index lists {len(infos):,} members, and the end record {counted:,}"
                 self.handle(unreadable(name, reason))
 
-    def _tarred(self, name: str, reader: BufferedStream, depth: int) -> Files:
+    def _tarred(self, name: str, reader: BufferedStream, depth: int) -> OpenedFiles:
         is_empty = True
         for info, member in _tar_members(reader):
             is_empty = False
@@ -133,10 +135,7 @@ class Unpacking:
 
 @contextlib.contextmanager
 def _opened_zip(reader: BufferedStream) -> Iterator[zipfile.ZipFile]:
-    """Open a zip.
-
-    Where the stream is not seekable, a copy is opened: the index is at the end.
-    """
+    """Open a zip; if the stream is not seekable, a copy of it, since the index is at the end."""
     with tempfile.SpooledTemporaryFile(max_size=_ZIP_IN_MEMORY) as spooled:
         if not reader.seekable():
             with naming(tempfile.gettempdir()):
@@ -152,10 +151,7 @@ def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a member of a zip.
-
-    Of bz2 and lzma zipfile decompresses more at once than any limit.
-    """
+    """Open a member that is stored or deflated: of bz2 and lzma zipfile decompresses more at once than any limit."""
     if stat.S_ISLNK(info.external_attr >> 16):
         raise ValueError(_NO_FILE)
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -164,10 +160,9 @@ def _opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]
 
 
 def _counted(archive: zipfile.ZipFile) -> int:
-    """Return the number of members by the end record.
+    """Return the number of members by the end record, or that of zipfile if the record cannot hold it.
 
-    It is that of zipfile where the record cannot hold it.
-    zipfile reads what is left of a damaged index without comparing.
+    Of a damaged index, zipfile reads what is left without comparing.
     """
     file = cast("BinaryIO", archive.fp)
     file.seek(max(0, file.seek(0, 2) - _END_REACH))
@@ -177,9 +172,8 @@ def _counted(archive: zipfile.ZipFile) -> int:
 
 
 def _compare_names(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
-    """Compare a member's name in the index and its header.
+    """Raise BadZipFile if the name of a member differs in the index and in its header.
 
-    BadZipFile is raised where they differ.
     Else a damaged suffix would make a file of documents one of another type.
     """
     with contextlib.suppress(NotImplementedError, RuntimeError):  # of no matter for a file that is not read

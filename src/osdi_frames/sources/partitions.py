@@ -1,6 +1,5 @@
-"""Cut an archive into partitions.
+"""Cut an archive into partitions, each of which can be read alone in any process that reaches the files.
 
-Each can be read alone, in any process that reaches the files.
 The files lie one behind the other as on a tape, which is cut at equal distances; each cut moves on to the next border
 between documents. A partition is what begins between two cuts: small files together, large ones as ranges of bytes.
 Containers are not cut.
@@ -40,10 +39,9 @@ Map: TypeAlias = Callable[[Callable[[Part], Survey], Iterable[Part]], Iterable[S
 def cut(
     source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
 ) -> list[FilePartition]:
-    """Cut an archive into so many partitions, or by size.
+    """Cut an archive into `count` partitions, or by size; there are fewer where there are fewer documents.
 
-    There are fewer where there are fewer documents. `surveyed` does what `map` does, for the parts of large files in
-    which borders are looked for: in threads if it is not given.
+    `surveyed` does what `map` does, for the parts of large files in which borders are looked for; threads by default.
     """
     paths, *here = sorted_out(source)
     if any(here):

@@ -33,9 +33,9 @@ _REPORT = re.compile(r"[^,;\t]*\([A-Z]{2,4}\)")  # a column of times, in the zon
 
 
 def refuse_exported(paths: Iterable[str], files: Iterable[File]) -> None:
-    """Raise InvalidSource if one of the files behind some paths is a table without a column of documents.
+    """Raise InvalidSource for a table without a column of documents among files, or if folders hold tables alone.
 
-    It is raised as well if there are no files, but tables in a folder. Workbooks are not read, whatever they hold.
+    Workbooks are not read, whatever they hold.
     """
     files = list(files)
     named = (file for file in files if suffix(str(file)) in TABLES and not _holds_documents(file))

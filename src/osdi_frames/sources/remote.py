@@ -1,7 +1,6 @@
 """Files behind addresses, read in blocks, with retries.
 
-Credentials are a matter of fsspec; what an address holds of them (a user, the query of a signed address) is in no
-name, row or message.
+fsspec looks after credentials; names, rows and messages show none of them (a user, the query of a signed address).
 """
 
 from __future__ import annotations
@@ -46,10 +45,7 @@ class Remote:
 
     @classmethod
     def of(cls, address: str, path: str, info: Mapping[str, Any]) -> Remote:
-        """Return a listed file of an address.
-
-        `info` is what its file system says of it.
-        """
+        """Return a listed file of an address, with the properties that its file system lists."""
         name = path if "://" in path else f"{address.partition('://')[0]}://{path.lstrip('/')}"
         versions = tuple(f"{key}={info[key]}" for key in _VERSIONS if info.get(key))
         return cls(without_credentials(name), path, address, info.get("size"), versions or None)
@@ -59,17 +55,11 @@ class Remote:
 
     @property
     def has_ranges(self) -> bool:
-        """Whether ranges of it can be read.
-
-        HTTP does not promise that.
-        """
+        """Whether ranges of it can be read, which HTTP does not promise."""
         return self.size is not None and not self.path.startswith(HTTP)
 
     def open(self, stop: int | None = None) -> BinaryIO:
-        """Open the file for reading.
-
-        It may end at a byte; one of a block or less is fetched here.
-        """
+        """Open the file for reading, up to a byte if one is given; fetch a file of one block at once."""
         filesystem, _ = filesystem_of(self.address)
         size = stop or self.size
         if size is not None and (size <= _BLOCK or self.has_ranges):
@@ -82,10 +72,7 @@ class Remote:
         return cast("BinaryIO", Pieces(self._streamed(stream)))
 
     def head(self, size: int) -> bytes:
-        """Return the first bytes of the file.
-
-        There are none of what has no ranges, or may not be read.
-        """
+        """Return the first bytes of the file; none if it has no ranges, or may not be read."""
         if not self.has_ranges or not self.size:
             return b""
         filesystem, _ = filesystem_of(self.address)
@@ -103,10 +90,7 @@ class Remote:
         return block
 
     def _streamed(self, stream: Any) -> Iterator[bytes]:
-        """Yield a file that is one stream.
-
-        What fails or ends in the middle is an error of the network.
-        """
+        """Yield the bytes of a file that is one stream; if they fail or end early, the network failed."""
         left = self.size or 0
         with stream:
             while piece := _answer(self, stream.read, _PIECE):
@@ -131,10 +115,7 @@ def filesystem_of(address: str) -> tuple[Any, str]:
 
 
 def asked(what: object, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Call a file system, with retries.
-
-    ServiceUnreachable is raised if the network fails each time.
-    """
+    """Call a file system, with retries; raise ServiceUnreachable if the network fails each time."""
     import stamina  # brings asyncio, which files of this machine do not need
 
     caller = stamina.RetryingCaller(attempts=_ATTEMPTS, wait_max=_LONGEST_PAUSE)
@@ -155,17 +136,12 @@ def _answer(what: object, call: Callable[..., Any], *args: Any, **options: Any) 
 
 
 def shown_address(text: str) -> str:
-    """Return an address as messages show it.
-
-    It is without credentials, and cut; so are addresses in a message.
-    """
+    """Return an address, or a message with addresses, shortened and without credentials."""
     return shorten(without_credentials(text))
 
 
 def without_credentials(text: str) -> str:
-    """Remove credentials from an address or a message.
-
-    They are users, passwords and signatures.
+    """Remove users, passwords and signatures from an address or a message.
 
     >>> [without_credentials(text) for text in ("ftp://ann:secret@host/a.json", "https://host/a?X-Amz-Signature=5f")]
     ['ftp://host/a.json', 'https://host/a']
@@ -174,10 +150,7 @@ def without_credentials(text: str) -> str:
 
 
 class _Blocks(io.RawIOBase):
-    """A file up to a byte, read in blocks.
-
-    Each is fetched while the one before is read.
-    """
+    """A file up to a byte, read in blocks, each of which is fetched while the one before is read."""
 
     def __init__(self, fetch: Callable[[int], bytes], stop: int) -> None:
         self._fetch, self._stop = fetch, stop

@@ -247,10 +247,7 @@ def _json_text(entry: Any) -> JsonText:
 
 
 def sorted_out(source: Source) -> tuple[list[str], list[BinaryIO], list[Any]]:
-    """Return the paths, open files and objects of a source.
-
-    A source has only one of these kinds.
-    """
+    """Return the paths, open files and objects of a source, which has only one of these kinds."""
     is_one = isinstance(source, str | os.PathLike | Mapping) or hasattr(source, "read")
     if isinstance(source, bytes | bytearray) or not (is_one or isinstance(source, Iterable)):
         raise _no_source(source, "; for bytes at hand: io.BytesIO(…)" if isinstance(source, bytes) else "")
@@ -291,10 +288,7 @@ def _of_objects(objects: Sequence[Any]) -> Chunk:
 def read_parts(
     parts: Sequence[Part], handle: Handle, *, limits: Limits | None = None, progress: bool | None = None
 ) -> Iterator[Chunk]:
-    """Yield the candidates of files.
-
-    Behind addresses, some are opened ahead, and fetched if they are small.
-    """
+    """Yield the candidates of files; behind addresses, open some ahead, and fetch them if they are small."""
     limits = limits or DEFAULT_LIMITS
     is_remote = any(isinstance(part.file, Remote) for part in parts)
     opened = ahead(Part.open, parts, _AHEAD) if is_remote else (part.open for part in parts)
@@ -306,10 +300,7 @@ def read_parts(
 
 
 def _together(found: Iterable[Chunk | _Single]) -> Iterator[Chunk]:
-    """Yield chunks; combine single documents into one array.
-
-    To make an array of each would take its time.
-    """
+    """Yield chunks; combine single documents into one array, since an array for each would take time."""
     singles: list[_Single] = []
     try:
         for item in found:
@@ -357,10 +348,7 @@ def _of_part(
 
 
 def _single(name: str, stream: BinaryIO, limits: Limits) -> bytes | None:
-    """Return the only document of a small file.
-
-    It is None for other files, which are rewound.
-    """
+    """Return the only document of a small file; None for other files, which are rewound."""
     if not stream.seekable():
         return None
     with contextlib.suppress(OSError):  # `candidates` yields what comes before it
@@ -381,10 +369,7 @@ def _of_streams(streams: Sequence[BinaryIO], handle: Handle, limits: Limits) -> 
 
 @contextlib.contextmanager
 def _returned(stream: BinaryIO) -> Iterator[None]:
-    """Rewind an open file afterwards.
-
-    An archive is read as often as it is asked.
-    """
+    """Rewind an open file afterwards, since an archive can be read again."""
     position = stream.tell() if stream.seekable() else None
     try:
         yield

@@ -39,10 +39,7 @@ _Decompressor: TypeAlias = bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
 class BufferedStream(io.BufferedReader):
-    """A buffered reader that leaves its stream open.
-
-    Whoever opened the stream closes it.
-    """
+    """A buffered reader that leaves its stream open for whoever opened it to close."""
 
     def __init__(self, raw: BinaryIO | io.RawIOBase) -> None:
         super().__init__(cast("io.RawIOBase", raw), _BLOCK)
@@ -52,9 +49,8 @@ class BufferedStream(io.BufferedReader):
 
 
 class Pieces(io.RawIOBase):
-    """A stream of pieces of bytes.
+    """A stream of pieces of bytes; `count` is called with the size of each.
 
-    `count` is called with the size of each.
     An error of `pieces` or `count` is raised only after everything before it was read.
     """
 
@@ -68,10 +64,7 @@ class Pieces(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the stub's Buffer has no len
-        """Read what is left of a piece, or the next.
-
-        The first time, as many are read as it takes.
-        """
+        """Read what is left of a piece, or the next; the first time, as many as `_FIRST` bytes take."""
         least, self._least = min(self._least, len(buffer)), 1
         size = 0
         while size < least and (self._rest or self._next(size)):
@@ -108,9 +101,7 @@ def pieces_of(stream: Any, size: int = _PIECE) -> Iterator[bytes]:
 def ahead(
     function: Callable[[Item], Result], items: Iterable[Item], count: int
 ) -> Iterator[Callable[[], Result]]:
-    """Call a function on some items at once, ahead.
-
-    What is yielded returns the result of each item, in order.
+    """Call a function on some items ahead, in threads; yield what returns the result of each, in order.
 
     >>> [result() for result in ahead(len, ["a", "bc", ""], 2)]
     [1, 2, 0]
@@ -129,10 +120,9 @@ def ahead(
 
 
 def gunzipped(reader: BufferedStream) -> Iterator[bytes]:
-    """Yield every byte of a gzip stream before a break.
+    """Yield every byte of a gzip stream before a break, then raise the error.
 
-    The error is raised only then.
-    The standard library's reader keeps what it had decompressed of the block that breaks off.
+    The reader of the standard library keeps what it had decompressed of the block that breaks off.
     """
     data, is_more = b"", True
     while is_more:
@@ -156,10 +146,7 @@ def gunzipped(reader: BufferedStream) -> Iterator[bytes]:
 
 
 def _after_padding(data: bytes, reader: BufferedStream) -> bytes:
-    """Return what follows a compressed stream and its padding.
-
-    That is another stream, or nothing.
-    """
+    """Return what follows a compressed stream and its padding: another stream, or nothing."""
     data = data.lstrip(b"\0")
     while not data and (padding := reader.read1()):
         data = padding.lstrip(b"\0")
@@ -192,10 +179,9 @@ def _decompressed(
 
 
 def unzstd(reader: BufferedStream) -> Iterator[bytes]:
-    """Yield every block of a zstd stream before a break.
+    """Yield every block of a zstd stream before a break, then raise the error.
 
-    The error is raised only then.
-    A decompressor drops all that it made of the input in which it finds an error, so it is fed block by block
+    A decompressor drops what it made of the input in which it finds an error, so it is fed block by block
     (RFC 8878, 3.1.1).
     """
     magic = _exactly(reader, 4)
