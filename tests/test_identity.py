@@ -176,10 +176,11 @@ def test_a_person_without_an_id_is_the_one_id_that_has_the_address():
     known = {"identifiers": ["platform:ann"], "email_addresses": [{"address": "ANN@example.org"}]}
     known["modified_date"] = "2026-01-01T00:00:00Z"
     alone = by_address("1", "ann@example.org", phone_numbers=[{"number": "1217"}])
-    archive = of.open([alone, page("people", known), signed("2", email_addresses=[])])
+    again = by_address("1", None, given_name="Ann")  # a version of the act that lacks the address
+    archive = of.open([alone, again, page("people", known), signed("2", email_addresses=[])])
     assert who(archive) == ["ann", "ann"]
     people = archive.people()
-    assert people[["person_id", "phone"]].values.tolist() == [["ann", "1217"]]
+    assert people[["person_id", "phone", "given_name"]].values.tolist() == [["ann", "1217", "Ann"]]
     assert archive.signatures()["phone"].to_list() == ["1217", "1217"]
 
 

@@ -102,10 +102,10 @@ class PersonIdentities:
         numbers = seen[ELEMENT].to_numpy()
         halves = {name: seen[name].fill_null(0).to_numpy().copy() for name in ("high", "low")}
         is_own = np.ones(len(seen), bool)
-        for at, other in (self._moved_in(numbers), self._joined_in(halves)):
-            is_own[at] = False
-            for name in halves:
-                halves[name][at] = other[name].to_numpy()
+        moved = _assign(halves, *self._moved_in(numbers))
+        # What moves to a person known by the address alone goes on to the one id that has this address.
+        joined = _assign(halves, *self._joined_in(halves))
+        is_own[moved] = is_own[joined] = False
         is_nobody = (halves["high"] == 0) & (halves["low"] == 0)
         for name, values in halves.items():
             seen = with_column(seen, seen.schema.field(name), pa.array(values, mask=is_nobody))
@@ -130,10 +130,17 @@ class PersonIdentities:
         """Return acts with the identities of their persons, and where the ids come from of those without a link."""
         halves = {name: acts[f"person_{name}"].to_numpy().copy() for name in ("high", "low")}
         at, owners = self._joined_in(halves)
+        _assign(halves, at, owners)
         for name, values in halves.items():
-            values[at] = owners[name].to_numpy()
             field = acts.schema.field(f"person_{name}")
             acts = with_column(acts, field, pa.array(values))
         kept = acts["kept"].to_numpy()[at]
         order = np.argsort(kept)
         return acts, Donor(kept[order], owners[ELEMENT].to_numpy()[order])
+
+
+def _assign(halves: dict[str, np.ndarray], at: np.ndarray, persons: pa.Table) -> np.ndarray:
+    """Set the halves of identities at some places to those of persons; return the places."""
+    for name, values in halves.items():
+        values[at] = persons[name].to_numpy()
+    return at
