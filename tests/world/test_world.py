@@ -42,6 +42,9 @@ KEYS = {table: (f"{kind}_id",) for kind, table in TABLES.items()} | {
     "signature_custom_fields": ("signature_id", "name"),
 }
 
+#: What identifies an act without an id, where it stands on a page that has several.
+CONTENT = "created_date", "person_id", "petition_id", "event_id"
+
 #: What an act has by its place in the order of all.
 NUMBERED = "number", "is_first", "is_new"
 
@@ -407,7 +410,7 @@ def labelled(rows: list[Row], keys: tuple[str, ...]) -> list[figures.Line]:
     for some in found.values():
         some.sort(
             key=lambda row: repr(
-                [row.get(name) for name in ("idempotency_key", "element", "address", "value")]
+                [row.get(name) for name in ("idempotency_key", "element", *CONTENT, "address", "value")]
             )
         )
     return [((*label, number), row) for label, some in found.items() for number, row in enumerate(some)]
