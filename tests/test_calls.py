@@ -14,7 +14,8 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames import keywords, receiver, sandbox
-from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, MissingExtra, OsdiError, nearest
+from osdi_frames.errors import InvalidArgument, InvalidColumn, InvalidSource, MissingExtra, OsdiError
+from osdi_frames.messages import nearest
 from osdi_frames.reader import Settings
 from osdi_frames.resolving.filters import FILTERS
 from osdi_frames.tables import TABLES

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 import osdi_frames as of
 from osdi_frames import page
-from osdi_frames.errors import MissingColumn, printable
+from osdi_frames.errors import MissingColumn
+from osdi_frames.messages import printable
 from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of

@@ -9,7 +9,7 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.errors import counted, printable
+from osdi_frames.messages import counted, printable
 from osdi_frames.parsing.check import Inspection, Inspector
 from osdi_frames.parsing.parse import FIRST, types_among
 from osdi_frames.problems import ProblemKind

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import chain
 from types import FrameType, TracebackType
 
-from osdi_frames.messages import listed, quoted, shorten
-
-_MOST_NAMES = 40  # in one message
+from osdi_frames.messages import nearest, printable, quoted
 
 
 def _sentence(error: Exception) -> str:
@@ -222,24 +219,6 @@ class ServiceWarning(UserWarning):
     __str__ = _sentence
 
 
-def printable(text: str) -> str:
-    r"""Replace what a terminal would obey or a reader not see: escapes, C1 and bidi controls, line ends.
-
-    >>> printable("a\x1b[2Jb\u202ec")
-    'a\ufffd[2Jb\ufffdc'
-    """
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
-
-
-def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a count with its noun, in the singular for one.
-
-    >>> counted(1, "event"), counted(2062, "RSVP"), counted(0, "person", "people")
-    ('1 event', '2,062 RSVPs', '0 people')
-    """
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
-
-
 def only_known(function: str, given: Iterable[str], *known: Iterable[str] | None) -> None:
     """Refuse an unknown keyword as Python does, and name the nearest."""
     names = list(chain.from_iterable(filter(None, known)))
@@ -253,39 +232,3 @@ def no_attribute(of: str, name: str, names: Iterable[str]) -> AttributeError:
     """Return the error of a mistyped name; programs that look for private ones read no hint."""
     hint = "" if name.startswith("_") else f"; {nearest(name, names)}"
     return AttributeError(f"{of} has no attribute {quoted(name)}{hint}")
-
-
-def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = None) -> str:
-    """Say which of `names` are nearest to a mistyped `name`, by themselves or by their titles, in any case.
-
-    If none is near, all are listed; of more than forty the first forty.
-
-    >>> nearest("modified", ["modified_date", "created_date", "title"])
-    'nearest: modified_date'
-    >>> nearest("march", ["5f", "6a"], {"5f": "The March", "6a": "Picnic"})
-    'nearest: 5f (The March)'
-    """
-    titles = titles or {}
-    shown = {named: shorten(f"{named} ({titles[named]})" if named in titles else named) for named in names}
-    spelled: dict[str, list[str]] = {}
-    for named, text in shown.items():
-        for spelling in (named, titles.get(named, named)):
-            spelled.setdefault(spelling.casefold(), []).append(text)
-    wanted = str(name).casefold()  # a caller can give anything
-    near = difflib.get_close_matches(wanted, spelled, cutoff=0.5) or [
-        text for text in spelled if wanted in text
-    ]
-    found = list(dict.fromkeys(text for spelling in near for text in spelled[spelling]))
-    return (
-        f"nearest: {listed(found, _MOST_NAMES)}"
-        if found
-        else f"there are: {listed(_in_order(wanted, spelled, shown), _MOST_NAMES)}"
-    )
-
-
-def _in_order(wanted: str, spelled: Mapping[str, list[str]], shown: Mapping[str, str]) -> list[str]:
-    """Return the names, the nearest first where not all are listed."""
-    if len(shown) <= _MOST_NAMES:
-        return list(shown.values())
-    near = difflib.get_close_matches(wanted, spelled, n=len(spelled), cutoff=0)
-    return list(dict.fromkeys(text for spelling in near for text in spelled[spelling]))

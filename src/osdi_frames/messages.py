@@ -1,4 +1,4 @@
-"""What a message may show of values, keys, texts and paths, which can hold personal data anywhere.
+"""What a message may show of values, keys, texts and paths, which can hold personal data, and how it names and counts.
 
 Of a value that was received, its form: the type, and a mask of each text and number. Of a key, the key where it looks
 like the name of a field. Of what a caller gave, the beginning without addresses. Of a path, the beginning of each name.
@@ -7,18 +7,20 @@ like the name of a field. Of what a caller gave, the beginning without addresses
 from __future__ import annotations
 
 import contextlib
+import difflib
 import itertools
 import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from osdi_frames.addresses import without_addresses
 
 _QUOTED = 60  # characters
 _LONGEST_PATH = 4096  # longer ones lead nowhere on any system
 _NAMED = 3
+_MOST_NAMES = 40
 _NAME = re.compile(r"[^/\\!]+")
 _ENTRIES = 20  # of an object or a list
 HIDDEN = "(hidden)"
@@ -191,3 +193,57 @@ def listed(names: Iterable[str], most: int = _NAMED) -> str:
     names = list(names)
     more = f", and {len(names) - most:,} more" if len(names) > most else ""
     return f"{', '.join(shorten(name) for name in names[:most])}{more}"
+
+
+def printable(text: str) -> str:
+    r"""Replace what a terminal would obey or a reader not see: escapes, C1 and bidi controls, line ends.
+
+    >>> printable("a\x1b[2Jb\u202ec")
+    'a\ufffd[2Jb\ufffdc'
+    """
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a count with its noun, in the singular for one.
+
+    >>> counted(1, "event"), counted(2062, "RSVP"), counted(0, "person", "people")
+    ('1 event', '2,062 RSVPs', '0 people')
+    """
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = None) -> str:
+    """Say which of `names` are nearest to a mistyped `name`, by themselves or by their titles, in any case.
+
+    If none is near, all are listed; of more than forty the first forty.
+
+    >>> nearest("modified", ["modified_date", "created_date", "title"])
+    'nearest: modified_date'
+    >>> nearest("march", ["5f", "6a"], {"5f": "The March", "6a": "Picnic"})
+    'nearest: 5f (The March)'
+    """
+    titles = titles or {}
+    shown = {named: shorten(f"{named} ({titles[named]})" if named in titles else named) for named in names}
+    spelled: dict[str, list[str]] = {}
+    for named, text in shown.items():
+        for spelling in (named, titles.get(named, named)):
+            spelled.setdefault(spelling.casefold(), []).append(text)
+    wanted = str(name).casefold()  # a caller can give anything
+    near = difflib.get_close_matches(wanted, spelled, cutoff=0.5) or [
+        text for text in spelled if wanted in text
+    ]
+    found = list(dict.fromkeys(text for spelling in near for text in spelled[spelling]))
+    return (
+        f"nearest: {listed(found, _MOST_NAMES)}"
+        if found
+        else f"there are: {listed(_in_order(wanted, spelled, shown), _MOST_NAMES)}"
+    )
+
+
+def _in_order(wanted: str, spelled: Mapping[str, list[str]], shown: Mapping[str, str]) -> list[str]:
+    """Return the names, the nearest first where not all are listed."""
+    if len(shown) <= _MOST_NAMES:
+        return list(shown.values())
+    near = difflib.get_close_matches(wanted, spelled, n=len(spelled), cutoff=0)
+    return list(dict.fromkeys(text for spelling in near for text in spelled[spelling]))

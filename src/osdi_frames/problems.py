@@ -12,15 +12,8 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from osdi_frames import messages
-from osdi_frames.errors import (
-    BadDocument,
-    InvalidArgument,
-    ProblemsWarning,
-    SourceWarning,
-    counted,
-    is_inside,
-)
-from osdi_frames.messages import field_name, quoted
+from osdi_frames.errors import BadDocument, InvalidArgument, ProblemsWarning, SourceWarning, is_inside
+from osdi_frames.messages import counted, field_name, quoted
 
 Severity = Literal["error", "warning", "info"]
 OnError = Literal["raise", "skip"]

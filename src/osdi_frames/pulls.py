@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from osdi_frames.durable import write_file
-from osdi_frames.errors import counted, printable
-from osdi_frames.messages import quoted_path
+from osdi_frames.messages import counted, printable, quoted_path
 from osdi_frames.sources.files import MANIFEST, File, with_manifests
 from osdi_frames.sources.remote import Remote
 

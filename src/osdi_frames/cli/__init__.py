@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 import click
 
 from osdi_frames.cli.options import HELP, Group, with_options
-from osdi_frames.errors import OsdiError, printable
-from osdi_frames.messages import shorten_within, with_shortened_paths
+from osdi_frames.errors import OsdiError
+from osdi_frames.messages import printable, shorten_within, with_shortened_paths
 
 #: Each command, and its line in `osdi-frames --help`. It lives in the module of its name, which is imported when
 #: the command is asked for: the list of commands needs no pandas, and no optional dependency.

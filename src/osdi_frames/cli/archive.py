@@ -10,7 +10,7 @@ import click
 from osdi_frames import receiver
 from osdi_frames.cli import Status
 from osdi_frames.cli.options import HELP, Group, as_json, print_json, runs
-from osdi_frames.errors import counted, printable
+from osdi_frames.messages import counted, printable
 
 _ARCHIVE = click.argument("archive", type=click.Path(exists=True, file_okay=False, path_type=Path))
 

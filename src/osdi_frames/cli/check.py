@@ -9,7 +9,7 @@ import pandas as pd
 
 from osdi_frames.cli import Status
 from osdi_frames.cli.options import as_json, print_json, progress, runs, sources, store
-from osdi_frames.errors import counted, printable
+from osdi_frames.messages import counted, printable
 from osdi_frames.problems import Place, ProblemKind
 from osdi_frames.shortcuts import open as open_archive
 

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from osdi_frames.errors import nearest
-from osdi_frames.messages import quoted
+from osdi_frames.messages import nearest, quoted
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

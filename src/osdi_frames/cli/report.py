@@ -18,8 +18,7 @@ from osdi_frames.cli.options import (
     sources,
     with_options,
 )
-from osdi_frames.errors import counted
-from osdi_frames.messages import quoted, quoted_path
+from osdi_frames.messages import counted, quoted, quoted_path
 from osdi_frames.output.files import FORMATS, Format
 from osdi_frames.reports.exclusion import REASONS
 from osdi_frames.reports.printed import as_text

@@ -7,8 +7,7 @@ import click
 
 from osdi_frames import sample
 from osdi_frames.cli.options import natural, progress, runs
-from osdi_frames.errors import counted
-from osdi_frames.messages import quoted_path
+from osdi_frames.messages import counted, quoted_path
 
 
 @runs("osdi-frames sample --signatures 200000 --events 5000 --seed 7 archive", "osdi-frames report archive")

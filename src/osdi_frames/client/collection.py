@@ -22,8 +22,8 @@ from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import Answer, utc
 from osdi_frames.client.transport import Transport
 from osdi_frames.document_forms import PAGE_KEYS, value_at
-from osdi_frames.errors import BadAnswer, OsdiError, counted
-from osdi_frames.messages import quoted, shorten
+from osdi_frames.errors import BadAnswer, OsdiError
+from osdi_frames.messages import counted, quoted, shorten
 from osdi_frames.progress import bar
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.

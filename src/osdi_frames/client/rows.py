@@ -15,16 +15,9 @@ import pandas as pd
 from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import row_id
 from osdi_frames.client.writing import Writer
-from osdi_frames.errors import (
-    InvalidField,
-    KeyRefused,
-    OsdiError,
-    ServiceUnreachable,
-    UnknownColumn,
-    nearest,
-)
+from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ServiceUnreachable, UnknownColumn
 from osdi_frames.frames import as_frame
-from osdi_frames.messages import quoted
+from osdi_frames.messages import nearest, quoted
 from osdi_frames.progress import bar
 from osdi_frames.tables import fields
 from osdi_frames.tables.events import EVENTS

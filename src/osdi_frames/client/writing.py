@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 from osdi_frames.client.address import segment
-from osdi_frames.errors import InvalidField, nearest
-from osdi_frames.messages import quoted, shorten
+from osdi_frames.errors import InvalidField
+from osdi_frames.messages import nearest, quoted, shorten
 from osdi_frames.tables import fields
 from osdi_frames.tables.fields import VERSIONS, Field, Version, same
 from osdi_frames.tables.schema import spelled

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from osdi_frames.errors import UnknownColumn, nearest
-from osdi_frames.messages import quoted
+from osdi_frames.errors import UnknownColumn
+from osdi_frames.messages import nearest, quoted
 from osdi_frames.output.files import FileForm, FolderPartition, write_tables
 from osdi_frames.privacy import Drop, Key, Pseudonyms
 from osdi_frames.resolving.resolution import Rows, Tables, named_tables

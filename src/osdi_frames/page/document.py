@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from osdi_frames.errors import counted
+from osdi_frames.messages import counted
 from osdi_frames.page import tables
 from osdi_frames.reports.result import ReportResult
 

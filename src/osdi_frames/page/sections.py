@@ -13,8 +13,9 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
-from osdi_frames.errors import MissingExtra, counted
+from osdi_frames.errors import MissingExtra
 from osdi_frames.local_time import utc_to_local
+from osdi_frames.messages import counted
 from osdi_frames.page import figures, tables
 from osdi_frames.reports.declared import ACTS
 from osdi_frames.reports.headline import check_ins

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from osdi_frames import messages
 from osdi_frames.arrow import same_texts
-from osdi_frames.errors import counted
+from osdi_frames.messages import counted
 from osdi_frames.parsing.documents import POSITION
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.parse import Observer

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.document_forms import BODY, URL, Keys
-from osdi_frames.errors import counted
+from osdi_frames.messages import counted
 from osdi_frames.parsing.plan import ELEMENT, POSITIONS, Select
 from osdi_frames.problems import Place
 from osdi_frames.tables import element_types, main_table

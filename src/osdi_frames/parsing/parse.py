@@ -14,8 +14,8 @@ from functools import partial
 
 import pyarrow as pa
 
-from osdi_frames.errors import SourceWarning, counted, printable
-from osdi_frames.messages import listed, quoted, quoted_path
+from osdi_frames.errors import SourceWarning
+from osdi_frames.messages import counted, listed, printable, quoted, quoted_path
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.group import GroupResult, grouped, read_group
 from osdi_frames.parsing.listings import Incomplete, Listings

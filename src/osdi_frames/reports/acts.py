@@ -8,9 +8,9 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.errors import InvalidArgument, counted, nearest
+from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import as_frame
-from osdi_frames.messages import quoted
+from osdi_frames.messages import counted, nearest, quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import Convert, convert_columns, identity, text, utc, whole, zone_note
 from osdi_frames.reports.groups import By, Groups, group, named_keys

@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.errors import SourceWarning, counted
+from osdi_frames.errors import SourceWarning
 from osdi_frames.frames import frame
-from osdi_frames.messages import listed
+from osdi_frames.messages import counted, listed
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.parsing.listings import Incomplete
 from osdi_frames.privacy import hide_in_rows

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from osdi_frames.errors import InvalidArgument, MissingColumn, counted
+from osdi_frames.errors import InvalidArgument, MissingColumn
 from osdi_frames.frames import as_frame
-from osdi_frames.messages import quoted
+from osdi_frames.messages import counted, quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import ACTIONS, Acts, noted
 from osdi_frames.reports.columns import Convert, convert_columns, local, text, utc, whole, zone_note

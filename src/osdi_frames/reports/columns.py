@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
 
-from osdi_frames.errors import InvalidColumn, MissingColumn, nearest
-from osdi_frames.messages import shorten
+from osdi_frames.errors import InvalidColumn, MissingColumn
+from osdi_frames.messages import nearest, shorten
 
 Convert: TypeAlias = Callable[[pd.Series], pd.Series]
 """Brings a column to one dtype, or raises TypeError, ValueError or OverflowError."""

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 import numpy as np
 import pandas as pd
 
-from osdi_frames.errors import InvalidArgument, counted
-from osdi_frames.messages import quoted
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.messages import counted, quoted
 from osdi_frames.reports.acts import Acts, known_action, noted
 from osdi_frames.reports.groups import By
 from osdi_frames.reports.known import Duration, Moment, parsed

@@ -7,8 +7,8 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.errors import InvalidArgument, counted, nearest
-from osdi_frames.messages import quoted
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.messages import counted, nearest, quoted
 from osdi_frames.tables import element_types
 from osdi_frames.tables.resource import GONE_SINCE
 

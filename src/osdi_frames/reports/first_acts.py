@@ -6,8 +6,8 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.errors import counted
 from osdi_frames.frames import as_frame
+from osdi_frames.messages import counted
 from osdi_frames.reports.acts import READER
 from osdi_frames.reports.columns import converted, maybe, refuse_lacking, text, utc
 from osdi_frames.reports.measures import IS_NEW

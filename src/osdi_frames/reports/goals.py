@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from osdi_frames.errors import InvalidArgument, UnknownValue, nearest
+from osdi_frames.errors import InvalidArgument, UnknownValue
 from osdi_frames.frames import as_frame
-from osdi_frames.messages import quoted
+from osdi_frames.messages import nearest, quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
 from osdi_frames.reports.columns import UTC, convert_columns, refuse_lacking, text, utc, zone_note

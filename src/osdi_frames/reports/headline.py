@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 import pandas as pd
 
-from osdi_frames.errors import counted
+from osdi_frames.messages import counted
 from osdi_frames.reports.columns import whether
 from osdi_frames.reports.measures import are_of_events_with_check_ins, show
 

@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from osdi_frames.errors import MissingColumn, counted
+from osdi_frames.errors import MissingColumn
 from osdi_frames.frames import as_frame
+from osdi_frames.messages import counted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
 from osdi_frames.reports.columns import convert_columns, local

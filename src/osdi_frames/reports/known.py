@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from osdi_frames.errors import InvalidArgument, counted
-from osdi_frames.messages import quoted
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.messages import counted, quoted
 from osdi_frames.problems import trusted_years
 from osdi_frames.reports.columns import UTC, converted, utc
 from osdi_frames.reports.measures import show_key

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from osdi_frames.errors import counted
+from osdi_frames.messages import counted
 from osdi_frames.problems import FAR
 from osdi_frames.reports.acts import Acts, noted
 from osdi_frames.reports.groups import group_periods, period_of

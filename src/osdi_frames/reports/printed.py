@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from osdi_frames.errors import printable
-from osdi_frames.messages import beginning
+from osdi_frames.messages import beginning, printable
 from osdi_frames.reports.declared import MOVED
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.movers import movers_first

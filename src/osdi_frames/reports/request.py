@@ -11,8 +11,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from osdi_frames.arrow import same_texts
-from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport, nearest
-from osdi_frames.messages import quoted
+from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport
+from osdi_frames.messages import nearest, quoted
 from osdi_frames.reports import exclusion, first_acts
 from osdi_frames.reports.declared import ACTS, ATTENDANCES, STANDARD
 from osdi_frames.reports.known import Duration

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from osdi_frames.errors import UnknownReport, counted
-from osdi_frames.messages import quoted
+from osdi_frames.errors import UnknownReport
+from osdi_frames.messages import counted, quoted
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.reports.declared import ACTS, ATTENDANCES
 from osdi_frames.reports.headline import headline_figures, rsvps_are_attendances

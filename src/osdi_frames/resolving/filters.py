@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.arrow import same_texts
-from osdi_frames.errors import InvalidArgument, UnknownValue, nearest, only_known
-from osdi_frames.messages import quoted
+from osdi_frames.errors import InvalidArgument, UnknownValue, only_known
+from osdi_frames.messages import nearest, quoted
 from osdi_frames.tables import TABLES, element_types, main_table, references
 from osdi_frames.tables.actions import ACTIONS, ACTS
 from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN

@@ -15,8 +15,8 @@ from urllib.parse import unquote_plus, urlsplit
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope, Send
 
-from osdi_frames.errors import RequestRefused, nearest
-from osdi_frames.messages import quoted
+from osdi_frames.errors import RequestRefused
+from osdi_frames.messages import nearest, quoted
 from osdi_frames.sandbox.shapes import conform
 from osdi_frames.sandbox.site import Link
 

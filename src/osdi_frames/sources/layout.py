@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from osdi_frames.errors import counted
 from osdi_frames.json_decoding import LenientDecoder
-from osdi_frames.messages import number_form
+from osdi_frames.messages import counted, number_form
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind, repeated
 from osdi_frames.sources.file_kinds import is_lines
 from osdi_frames.sources.limits import Limits

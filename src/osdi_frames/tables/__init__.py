@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from osdi_frames.errors import InvalidArgument, UnknownTable, nearest
-from osdi_frames.messages import quoted
+from osdi_frames.errors import InvalidArgument, UnknownTable
+from osdi_frames.messages import nearest, quoted
 from osdi_frames.tables.act import act_tables, tags_of
 from osdi_frames.tables.actions import ACTIONS
 from osdi_frames.tables.advocacy_campaigns import ADVOCACY_CAMPAIGNS

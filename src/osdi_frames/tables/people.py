@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from osdi_frames.errors import counted
+from osdi_frames.messages import counted
 from osdi_frames.tables.resource import (
     GONE_SINCE,
     LANGUAGE,

@@ -30,8 +30,8 @@ from functools import cache, lru_cache
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Literal
 
-from osdi_frames.errors import UnknownColumn, nearest
-from osdi_frames.messages import quoted
+from osdi_frames.errors import UnknownColumn
+from osdi_frames.messages import nearest, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
