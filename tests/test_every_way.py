@@ -123,7 +123,7 @@ TABLES = st.sampled_from(list(reference.TABLES))
 MADE = st.lists(documents(), min_size=1, max_size=12)
 
 
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(data=st.data(), table=TABLES, made=MADE)
 def test_every_way_of_reading_gives_the_same_cells(data: st.DataObject, table: str, made: list[Any]) -> None:
     every_way_is_as_the_reference_of_any(data, table, made)

@@ -149,9 +149,9 @@ def test_filters_follow_relations_over_all_partitions(mixed, here):
         "campaign": archive.events(["event_campaign_id"])["event_campaign_id"].value_counts().index[0]
     }
     for table in ("event_reminders", "people"):
-        agreed(mixed, table, 3, campaign)
-    agreed(mixed, "actions", 3, {"since": "2025-06", "status": "confirmed"})
-    agreed(mixed, "attendances", 3, campaign, dedupe=False)
+        agreed(mixed, table, 2, campaign)
+    agreed(mixed, "actions", 2, {"since": "2025-06", "status": "confirmed"})
+    agreed(mixed, "attendances", 2, campaign, dedupe=False)
     with pytest.raises(UnknownValue, match="no campaign is 'x'"):
         archive.where(campaign="x").dask("attendances", npartitions=3).compute()
 

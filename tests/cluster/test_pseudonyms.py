@@ -44,17 +44,18 @@ def archive(little, tmp_path_factory):
     "options", [{"pseudonymize": KEY}, {"drop": "identifying"}], ids=lambda options: next(iter(options))
 )
 def test_exports_of_both_engines_and_frames_of_pandas_and_dask_are_equal(options, archive, tmp_path):
-    counts = of.export(archive, tmp_path / "out", engine="dask", tables=TABLES, **options)
-    assert counts == of.export(archive, tmp_path / "whole", tables=TABLES, **options)
+    tables = TABLES if "pseudonymize" in options else TABLES[:1]
+    counts = of.export(archive, tmp_path / "out", engine="dask", tables=tables, **options)
+    assert counts == of.export(archive, tmp_path / "whole", tables=tables, **options)
     assert len(list((tmp_path / "out" / "signatures").iterdir())) > 1
     key, drop = options.get("pseudonymize"), options.get("drop")
-    for table in TABLES:
+    for table in tables:
         whole = pq.read_table(tmp_path / "whole" / f"{table}.parquet")
         assert pq.read_table(tmp_path / "out" / table).equals(whole, check_metadata=True)
         in_pandas = of.pseudonymize(of.read_table(archive, table), key, table=table, drop=drop)
-        read = of.open(archive).dask(table, npartitions=3)
+        read = of.open(archive).dask(table, npartitions=2)
         in_dask = of.pseudonymize(read, key, table=table, drop=drop)
-        assert read.npartitions == 3
+        assert read.npartitions == 2
         assert_frame_equal(in_dask.compute().reset_index(drop=True), in_pandas)
         assert_frame_equal(in_dask._meta, in_pandas.iloc[:0], check_index_type=False)
         assert_frame_equal(in_pandas, to_frame(whole))

@@ -110,7 +110,7 @@ def histories(*, most: int) -> st.SearchStrategy[list[Any]]:
 SIZES = st.sampled_from([1, 500, 3000, 64 << 20])
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(histories(most=2), SIZES)
 def test_a_reading_with_a_store_is_a_fresh_reading(history: list[Any], segment_bytes: int) -> None:
     a_store_changes_nothing(history, segment_bytes)

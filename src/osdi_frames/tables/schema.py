@@ -156,6 +156,11 @@ def _paths(texts: tuple[str, ...], prefixes: tuple[str, ...]) -> tuple[Path, ...
     return tuple(map(Path.parse, spelled(texts, prefixes)))
 
 
+@lru_cache(maxsize=1024)  # each document is asked for them
+def _collections(keys: tuple[str, ...], prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    return (*spelled(keys, prefixes), *(key.partition(":")[2] for key in keys))
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: name, type, paths, meaning.
@@ -261,8 +266,7 @@ class ElementType:
         >>> ElementType("campaign", "<p>:campaigns", ()).collections(PREFIXES)
         ('platform:campaigns', 'action_network:campaigns', 'campaigns')
         """
-        keys = (self.collection, *self.alternatives)
-        return (*spelled(keys, prefixes), *(key.partition(":")[2] for key in keys))
+        return _collections((self.collection, *self.alternatives), tuple(prefixes))
 
     @property
     def own_id(self) -> str:
