@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osdi_frames.client.collection import Ledger, Page, read_page
+from osdi_frames.client.proof import Ledger, Page, read_page
 
 
 def page(number: int, *ids: str | None, **reported: Any) -> Page:

@@ -38,9 +38,7 @@ class Address:
 
     @classmethod
     def parse(cls, base_url: str, *, version: str | None = None, allow_http: bool = False) -> Address:
-        """Read a base address and its version.
-
-        The version is its last segment unless it is given.
+        """Read a base address, which ends in its version unless `version` is given.
 
         >>> Address.parse("https://example.org/api/v2/").collection("events")
         'https://example.org/api/v2/events'
@@ -82,17 +80,13 @@ class Address:
         return f"{address}?{urlencode(query, quote_via=quote)}" if query else address
 
     def resource(self, collection: str, resource_id: str) -> str:
-        """Return the address of a resource by its id.
-
-        `BadAddress` where that is none.
-        """
+        """Return the address of a resource; `BadAddress` where its id is none."""
         return f"{self.base_url}/{collection}/{segment(resource_id)}"
 
     def own(self, link: str, *, at: str, redact: Callable[[str], str] = str) -> str:
-        """Return a link's address at this origin.
+        """Return the address at this origin to which a link of the page `at` leads.
 
-        `at` is the page that has the link. `ForeignAddress`, which shows both as `redact` leaves them, where it lies
-        elsewhere or parsers could disagree.
+        `ForeignAddress`, with both as `redact` leaves them, where the link leads elsewhere or parsers could disagree.
         """
         joined, found = "", None
         if not _DISPUTED.search(link):
@@ -110,19 +104,14 @@ class Address:
 
 
 def segment(resource_id: str) -> str:
-    """Return an id as a part of a path.
-
-    `BadAddress` where it is blank, or would be another place in the path.
-    """
+    """Return an id as a segment of a path; `BadAddress` where it is blank or leads to another place in the path."""
     if not resource_id.strip().strip("."):
         raise BadAddress(f"{quoted(resource_id)} is no id")
     return quote(resource_id, safe="")
 
 
 def shown(address: str) -> str:
-    """Show an address on one line, without secrets.
-
-    Its parts are cut; name, password and the values of its query are left out.
+    """Return an address on one line, shortened, and without user, password and the values of its query.
 
     >>> shown("https://me:secret@example.org/api/v2/events?page=2&filter=title eq 'x'")
     'https://example.org/api/v2/events?page&filter'

@@ -1,7 +1,4 @@
-"""What the service answered: an object, or an error.
-
-It is decided on bytes, without I/O.
-"""
+"""What the service answered, an object or an error, decided on bytes and without I/O."""
 
 from __future__ import annotations
 
@@ -28,10 +25,7 @@ _ELEMENT = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<[^>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP response, read to its end.
-
-    `redact` strikes the key from the service's words, and cuts what was sent.
-    """
+    """An HTTP response, read to its end; `redact` strikes the key, and what was sent, from the service's words."""
 
     method: str
     url: str
@@ -42,7 +36,7 @@ class Reply:
     location: str = field(default="", repr=False)
 
     def error(self, kind: type[ServiceError], what: str = "", **more: Any) -> ServiceError:
-        """Return an error with request, status and words."""
+        """Return an error that names the request, the status and the service's words."""
         address, words = shown(self.url), spoken(self.content, redact=self.redact)
         text = f"{self.method} {address} was answered {self.status}{what}{f': {words}' if words else ''}"
         return kind(text, status=self.status, address=address, words=words, **more)
@@ -58,9 +52,7 @@ class Answer:
     fetched_at: datetime
 
     def line(self) -> bytes:
-        r"""Write the envelope as one line.
-
-        The body stays as it came, character by character.
+        r"""Return the envelope as one line, in which the body stays as it came, character by character.
 
         >>> Answer("http://x/v2/events", '{"page":\n 1.0}', {}, datetime(2026, 1, 1, tzinfo=UTC)).line()
         b'{"fetched_at": "2026-01-01T00:00:00.000000Z", "url": "http://x/v2/events", "body": {"page":  1.0}}\n'
@@ -72,7 +64,7 @@ class Answer:
 
 
 def answer(reply: Reply, *, url: str, now: datetime) -> Answer:
-    """Return what a reply says, under the requested address.
+    """Return the JSON object of a reply, under the requested address.
 
     `ServiceError` where its status is an error's; `BadAnswer` where it is no JSON object, an empty one, or an error.
     """
@@ -100,7 +92,7 @@ def _kind(reply: Reply) -> type[ServiceError]:
 
 
 def retry_after(header: str, *, now: datetime) -> float | None:
-    """Read a Retry-After: seconds, or a date.
+    """Return the seconds of a Retry-After header, which is a number or a date; None of any other.
 
     >>> now = datetime(2026, 1, 1, tzinfo=UTC)
     >>> retry_after("7", now=now), retry_after("Thu, 01 Jan 2026 00:01:00 GMT", now=now), retry_after("?", now=now)
@@ -121,9 +113,7 @@ def utc(moment: datetime) -> datetime:
 
 
 def spoken(content: bytes, *, redact: Callable[[str], str] = str) -> str:
-    """Return what an error's body says, in one line.
-
-    It is short plain text, without addresses and the key.
+    """Return the words of an error's body as one short line of plain text, without addresses and the key.
 
     >>> spoken(b'{"error": "API key invalid"}'), spoken(b"<html><body><h1>Not   found</h1></body></html>")
     ('API key invalid', 'Not found')

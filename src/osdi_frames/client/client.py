@@ -16,8 +16,9 @@ import pandas as pd
 
 from osdi_frames.client.address import Address, segment
 from osdi_frames.client.answers import Answer
-from osdi_frames.client.collection import MAX_PAGES, Collection, page_bar
+from osdi_frames.client.collection import Collection, page_bar
 from osdi_frames.client.key import ApiKey
+from osdi_frames.client.proof import MAX_PAGES
 from osdi_frames.client.pull import RESOURCES, PullRequest, moment, needed, pull
 from osdi_frames.client.rows import write_rows
 from osdi_frames.client.transport import RateLimit, RequestLimits, Transport

@@ -42,16 +42,13 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def read_pages(folder: Path, name: str) -> Iterator[dict[str, Any]]:
-    """Return the envelopes of a file, in order."""
+    """Yield the envelopes of a file, in order."""
     with gzip.open(folder / name, "rb") as lines:
         yield from map(json.loads, lines)
 
 
 class Batches:
-    """The pages of one pull on disk.
-
-    Several threads may keep pages.
-    """
+    """The pages of one pull on disk, which several threads may add to."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -64,10 +61,7 @@ class Batches:
             _publish(part)
 
     def keep(self, line: bytes) -> str:
-        """Append one page; return its file's name.
-
-        The page stays even if the process is killed.
-        """
+        """Append one page, which stays even if the process is killed; return the name of its file."""
         member = gzip.compress(line, 6, mtime=0)
         with self._lock:
             part = self._part = self._part or self._next_part()
@@ -88,10 +82,7 @@ class Batches:
         return sorted(path.name for path in self._folder.glob(f"pages-*{_SUFFIX}"))
 
     def close(self) -> None:
-        """Publish the file that still grows.
-
-        The next page begins another.
-        """
+        """Publish the file that still grows; the next page begins another."""
         with self._lock:
             if self._part is not None:
                 _publish(self._part)

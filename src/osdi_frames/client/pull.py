@@ -18,8 +18,9 @@ from urllib.parse import quote
 
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
-from osdi_frames.client.collection import Collection, Ledger, Page, latest, read_page
+from osdi_frames.client.collection import Collection
 from osdi_frames.client.folder import Batches, locked, read_pages
+from osdi_frames.client.proof import Ledger, Page, latest, read_page
 from osdi_frames.client.transport import Transport
 from osdi_frames.durable import make_folder
 from osdi_frames.errors import (

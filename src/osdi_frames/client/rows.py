@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from osdi_frames.client.answers import Answer
-from osdi_frames.client.collection import row_id
+from osdi_frames.client.proof import row_id
 from osdi_frames.client.writing import Writer
 from osdi_frames.errors import InvalidField, KeyRefused, OsdiError, ServiceUnreachable, UnknownColumn
 from osdi_frames.frames import as_frame
