@@ -17,7 +17,7 @@ from pandas.testing import assert_frame_equal
 
 from osdi_frames import Client
 from osdi_frames.cli.pull import command
-from osdi_frames.client.pull import NAMES, needed
+from osdi_frames.client.resources import NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownValue
 from osdi_frames.pulls import manifests
 from osdi_frames.shortcuts import read_table

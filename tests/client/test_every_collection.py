@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import osdi_frames as of
 from osdi_frames import Client
-from osdi_frames.client.pull import NAMES
+from osdi_frames.client.resources import NAMES
 from osdi_frames.tables import element_types
 
 from .hostile import listening

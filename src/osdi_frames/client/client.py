@@ -19,7 +19,8 @@ from osdi_frames.client.answers import Answer
 from osdi_frames.client.collection import Collection, page_bar
 from osdi_frames.client.key import ApiKey
 from osdi_frames.client.proof import MAX_PAGES
-from osdi_frames.client.pull import RESOURCES, PullRequest, moment, needed, pull
+from osdi_frames.client.pull import PullRequest, moment, pull
+from osdi_frames.client.resources import RESOURCES, needed
 from osdi_frames.client.rows import write_rows
 from osdi_frames.client.transport import RateLimit, RequestLimits, Transport
 from osdi_frames.client.writing import Writer

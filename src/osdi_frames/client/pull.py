@@ -21,6 +21,7 @@ from osdi_frames.client.answers import utc
 from osdi_frames.client.collection import Collection
 from osdi_frames.client.folder import Batches, locked, read_pages
 from osdi_frames.client.proof import Ledger, Page, latest, read_page
+from osdi_frames.client.resources import RESOURCES, Resource
 from osdi_frames.client.transport import Transport
 from osdi_frames.durable import make_folder
 from osdi_frames.errors import (
@@ -29,7 +30,6 @@ from osdi_frames.errors import (
     OsdiError,
     ResourceNotFound,
     ServiceWarning,
-    UnknownValue,
 )
 from osdi_frames.messages import nearest, quoted, quoted_path, shorten
 from osdi_frames.problems import warn_caller
@@ -44,83 +44,6 @@ OVERLAP = timedelta(minutes=10)
 
 _MODIFIED = DATES[1]
 _SHOWN = 5  # lists that are not complete, by name
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """A collection, or one list for each parent.
-
-    `path` is below the service root; ``{}`` stands for the id of the parent. Of what `ignores_since`, an incremental
-    pull lists all: there is no filter for it, or its own records do not change when what they lead to does.
-    """
-
-    name: str
-    path: str
-    parents: tuple[str, ...] = ()
-    path_v1: str = ""
-    ignores_since: bool = False
-
-    def path_for(self, version: Version, parent_id: str = "{id}") -> str:
-        """Return its path below the service root, for one parent."""
-        return (self.path_v1 if version == "v1" and self.path_v1 else self.path).format(parent_id)
-
-
-#: Every collection by its name, parents first.
-RESOURCES: dict[str, Resource] = {
-    resource.name: resource
-    for resource in (
-        Resource("events", "events"),
-        Resource("event_campaigns", "event_campaigns", ignores_since=True),
-        Resource("campaign_events", "event_campaigns/{}/events", ("event_campaigns",)),
-        Resource("petitions", "petitions"),
-        Resource("signatures", "petitions/{}/signatures", ("petitions",)),
-        Resource(
-            "attendances", "events/{}/attendances", ("events", "campaign_events"), "events/{}/attendance"
-        ),
-        Resource("forms", "forms"),
-        Resource("submissions", "forms/{}/submissions", ("forms",)),
-        Resource("fundraising_pages", "fundraising_pages"),
-        Resource("donations", "donations"),
-        Resource("advocacy_campaigns", "advocacy_campaigns"),
-        Resource("outreaches", "advocacy_campaigns/{}/outreaches", ("advocacy_campaigns",)),
-        Resource("surveys", "surveys"),
-        Resource("responses", "surveys/{}/responses", ("surveys",)),
-        Resource("people", "people"),
-        # The service has no filter for these two.
-        Resource("tags", "tags", ignores_since=True),
-        Resource("taggings", "tags/{}/taggings", ("tags",), ignores_since=True),
-    )
-}
-
-#: What a caller can ask for. The events of campaigns belong to the events.
-NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
-
-
-def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
-    """Return the collections to read, parents first.
-
-    Events that only their campaign lists are events, too. Where the ids of campaigns are given, their events are all.
-
-    >>> [resource.name for resource in needed(["events"], campaigns=None)]
-    ['events', 'event_campaigns', 'campaign_events']
-    >>> [resource.name for resource in needed(["attendances"], campaigns=["59ccd3fc"])]
-    ['campaign_events', 'attendances']
-    >>> [resource.name for resource in needed(["attendances"], campaigns=())]
-    ['events', 'attendances']
-    """
-    for name in names:
-        if name not in NAMES:
-            raise UnknownValue(f"there is no collection {quoted(name)}; {nearest(name, NAMES)}")
-    wanted = set(names)
-    for resource in reversed(RESOURCES.values()):
-        if resource.name in wanted:
-            wanted |= set(resource.parents)
-    if "events" in wanted:
-        wanted |= {"event_campaigns", "campaign_events"}
-    if campaigns is not None:
-        wanted -= {"event_campaigns"} - set(names)
-        wanted -= {"events" if campaigns else "campaign_events"}
-    return tuple(resource for resource in RESOURCES.values() if resource.name in wanted)
 
 
 def moment(since: datetime | str | None) -> datetime | str | None:
