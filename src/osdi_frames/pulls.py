@@ -30,7 +30,7 @@ from osdi_frames.sources.remote import Remote
 Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 #: The form in which manifests are written; what each has is said above.
-FORM = 2
+MANIFEST_FORM = 2
 
 
 def stamp(moment: datetime) -> str:
@@ -107,7 +107,7 @@ class Manifest:
     finished_at: datetime | None = None
     collections: tuple[CollectionPulled, ...] = ()
     files: tuple[str, ...] = ()
-    form: int = FORM
+    form: int = MANIFEST_FORM
     key_digest: str = ""
 
     @property

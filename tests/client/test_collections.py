@@ -17,7 +17,7 @@ from pandas.testing import assert_frame_equal
 
 from osdi_frames import Client
 from osdi_frames.cli.pull import command
-from osdi_frames.client.resources import NAMES, needed
+from osdi_frames.client.collections import COLLECTION_NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownValue
 from osdi_frames.pulls import manifests
 from osdi_frames.shortcuts import read_table
@@ -95,7 +95,7 @@ def test_people_attendances_and_signatures_are_not_fetched_unless_they_are_asked
 
 
 def test_what_a_list_is_of_is_read_before_it():
-    for name in NAMES:
+    for name in COLLECTION_NAMES:
         order = [collection.name for collection in needed([name], campaigns=None)]
         for need in needed([name], campaigns=None):
             assert all(

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import osdi_frames as of
 from osdi_frames import Client
-from osdi_frames.client.resources import NAMES
+from osdi_frames.client.collections import COLLECTION_NAMES
 from osdi_frames.tables import element_types
 
 from .hostile import listening
@@ -49,16 +49,16 @@ def test_what_a_full_pull_no_longer_lists_is_gone_from_each_table(tmp_path):
     def pull(hour):
         now = START + timedelta(hours=hour)
         with Client(served.base_url, "key", rate=None, now=lambda: now) as client:
-            assert client.pull(tmp_path, collections=NAMES).complete
+            assert client.pull(tmp_path, collections=COLLECTION_NAMES).complete
 
     with listening(answer) as served:
         pull(1)
-        for name, frame in of.open(tmp_path).tables(NAMES).items():
+        for name, frame in of.open(tmp_path).tables(COLLECTION_NAMES).items():
             assert len(frame) == (9 if TYPES[name].parent else 3), name
             assert frame["gone_since"].isna().all()
             deleted.add(frame[f"{TYPES[name].name}_id"].max())
         pull(2)
-    for name, frame in of.open(tmp_path).tables(NAMES).items():
+    for name, frame in of.open(tmp_path).tables(COLLECTION_NAMES).items():
         ids = frame[f"{TYPES[name].name}_id"]
         # What was listed by a parent that is gone is in no list, either.
         expected = ids.isin(deleted) | ids.str.partition("-")[0].isin(deleted)

@@ -9,7 +9,7 @@ import pytest
 import osdi_frames as of
 from osdi_frames.durable import clear_drafts, try_lock, write_file
 from osdi_frames.errors import DestinationExists
-from osdi_frames.output.folder import MANIFEST, output_folder
+from osdi_frames.output.folder import FOLDER_MANIFEST, output_folder
 from tests.commands import run
 
 
@@ -70,15 +70,15 @@ def folder_in_place_of_a_file(out):
 
 
 def remove_manifest(out):
-    (out / MANIFEST).unlink()
+    (out / FOLDER_MANIFEST).unlink()
 
 
 def damage_manifest(out):
-    (out / MANIFEST).write_text("{")
+    (out / FOLDER_MANIFEST).write_text("{")
 
 
 def manifest_of_another_program(out):
-    (out / MANIFEST).write_text(json.dumps({"files": [1]}))
+    (out / FOLDER_MANIFEST).write_text(json.dumps({"files": [1]}))
 
 
 CHANGES = [
@@ -133,7 +133,7 @@ def test_an_unchanged_run_is_replaced_also_with_a_file_missing_or_copied_elsewhe
     (tmp_path / "copy" / "report.html").unlink()
     (tmp_path / "copy" / ".DS_Store").write_text("a file manager's")
     write(tmp_path / "copy", names=["new.html"])
-    assert names(tmp_path / "copy") == [MANIFEST, "new.html"]
+    assert names(tmp_path / "copy") == [FOLDER_MANIFEST, "new.html"]
 
 
 def test_the_line_names_the_files(tmp_path):
@@ -218,7 +218,7 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path):
     for _ in range(2):
         write(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    assert names(tmp_path / "disk" / "out") == [MANIFEST, "a", "report.html"]
+    assert names(tmp_path / "disk" / "out") == [FOLDER_MANIFEST, "a", "report.html"]
 
 
 def test_a_file_or_a_link_to_itself_is_refused(tmp_path):

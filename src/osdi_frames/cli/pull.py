@@ -7,8 +7,8 @@ import click
 
 from osdi_frames.cli.options import as_json, positive, prefix, print_json, progress, runs
 from osdi_frames.client.client import Client
+from osdi_frames.client.collections import COLLECTION_NAMES
 from osdi_frames.client.proof import MAX_PAGES
-from osdi_frames.client.resources import NAMES
 from osdi_frames.errors import IncompletePull, printable
 from osdi_frames.messages import quoted_path
 
@@ -20,7 +20,7 @@ from osdi_frames.messages import quoted_path
     "--with",
     "collections",
     multiple=True,
-    type=click.Choice(NAMES),
+    type=click.Choice(COLLECTION_NAMES),
     help="Read this, too, with what it belongs to (signatures: petitions); repeat it for several.",
 )
 @click.option(

@@ -18,7 +18,7 @@ from osdi_frames.messages import shorten
 from osdi_frames.pulls import stamp
 
 #: Characters of the words of a service, or of the network, that an error repeats.
-WORDS = 200
+WORDS_LENGTH = 200
 _SAYING = ("error", "errors", "message", "error_description", "description", "detail", "title")
 _ELEMENT = re.compile(r"(?is)<(script|style|head)\b.*?</\1\s*>|<[^>]*>")
 
@@ -127,7 +127,7 @@ def spoken(content: bytes, *, redact: Callable[[str], str] = str) -> str:
         text = html.unescape(_ELEMENT.sub(" ", text))
     line = "".join(character if character.isprintable() else " " for character in text)
     # The key first, and whole: of one with an address in it, or that is cut, the rest would not be found.
-    return shorten(" ".join(redact(line).split()), WORDS)
+    return shorten(" ".join(redact(line).split()), WORDS_LENGTH)
 
 
 def _said(body: Any) -> str:

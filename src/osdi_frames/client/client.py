@@ -16,11 +16,11 @@ import pandas as pd
 
 from osdi_frames.client.address import Address, segment
 from osdi_frames.client.answers import Answer
-from osdi_frames.client.collection import Collection, page_bar
+from osdi_frames.client.collection_reader import CollectionReader, page_bar
+from osdi_frames.client.collections import COLLECTIONS, needed
 from osdi_frames.client.key import ApiKey
 from osdi_frames.client.proof import MAX_PAGES
 from osdi_frames.client.pull import PullRequest, moment, pull
-from osdi_frames.client.resources import RESOURCES, needed
 from osdi_frames.client.rows import write_rows
 from osdi_frames.client.transport import RateLimit, RequestLimits, Transport
 from osdi_frames.client.writing import Writer
@@ -38,7 +38,7 @@ from osdi_frames.reader import Reader
 from osdi_frames.tables import known_prefixes
 
 #: The path of all events (interface 4).
-EVENTS = RESOURCES["events"].path
+EVENTS_PATH = COLLECTIONS["events"].path
 
 
 class Client:
@@ -159,7 +159,7 @@ class Client:
         DataFrame
             The table `events`: one row an event, the same columns from v1 and v2.
         """
-        return self._frame([EVENTS if campaign is None else _campaign_path(campaign)], filter, progress)
+        return self._frame([EVENTS_PATH if campaign is None else _campaign_path(campaign)], filter, progress)
 
     def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
         """Read the events of several event campaigns.
@@ -175,7 +175,7 @@ class Client:
         """
         return self._row(self._transport.send("GET", self._at(event_id)))
 
-    def pages(self, path: str = EVENTS, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
+    def pages(self, path: str = EVENTS_PATH, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
         """Return the pages of any collection, in order.
 
         They are parsed JSON; the next ones are read ahead. Nothing is checked but that each is a page: whether rows
@@ -190,7 +190,7 @@ class Client:
         filter
             As for `events`.
         """
-        collection = Collection(self._transport, path, filter)
+        collection = CollectionReader(self._transport, path, filter)
         with closing(collection.sweep()) as answers:
             for answer in answers:
                 yield answer.body
@@ -201,7 +201,7 @@ class Client:
         self,
         destination: str | os.PathLike[str],
         *,
-        collections: Iterable[str] = (EVENTS,),
+        collections: Iterable[str] = (EVENTS_PATH,),
         campaigns: Iterable[str] | None = None,
         since: datetime | str | None = None,
         resume: bool = True,
@@ -385,7 +385,7 @@ class Client:
         lines: list[bytes] = []
         with page_bar(progress) as on_page:
             for path in dict.fromkeys(paths):
-                collection = Collection(
+                collection = CollectionReader(
                     self._transport, path, filter, lambda answer: lines.append(answer.line()), on_page
                 )
                 if collection.resolve() is None:
@@ -424,10 +424,10 @@ class Client:
     def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
         """Create an event, or change the one of an id."""
         if event_id is None:
-            return self._transport.send("POST", self._address.collection(EVENTS), body)
+            return self._transport.send("POST", self._address.collection(EVENTS_PATH), body)
         return self._transport.send("PUT", self._at(event_id), body)
 
-    def _at(self, resource_id: str, collection: str = EVENTS) -> str:
+    def _at(self, resource_id: str, collection: str = EVENTS_PATH) -> str:
         """Return the address of a resource by its id.
 
         The id can have the service's own prefix.
@@ -436,7 +436,7 @@ class Client:
 
 
 def _campaign_path(campaign_id: str) -> str:
-    return RESOURCES["campaign_events"].path.format(segment(campaign_id))
+    return COLLECTIONS["campaign_events"].path.format(segment(campaign_id))
 
 
 def _listed(values: Iterable[str], of: str) -> tuple[str, ...]:

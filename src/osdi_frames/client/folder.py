@@ -22,7 +22,7 @@ from osdi_frames.locking import release, try_lock
 from osdi_frames.messages import quoted_path
 
 #: Pages in a file.
-FULL = 100
+PAGES_IN_FILE = 100
 
 _LOCK = ".lock"
 _SUFFIX = ".ndjson.gz"
@@ -73,7 +73,7 @@ class Batches:
                 os.truncate(part, size)  # the disk is full: no torn page before the next one
                 raise
             self._pages += 1
-            if self._pages >= FULL:
+            if self._pages >= PAGES_IN_FILE:
                 self.close()
             return _published(part).name
 

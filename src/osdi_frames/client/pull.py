@@ -18,10 +18,10 @@ from urllib.parse import quote
 
 from osdi_frames.client.address import asked_page
 from osdi_frames.client.answers import utc
-from osdi_frames.client.collection import Collection
+from osdi_frames.client.collection_reader import CollectionReader
+from osdi_frames.client.collections import COLLECTIONS, DeclaredCollection
 from osdi_frames.client.folder import Batches, locked, read_pages
 from osdi_frames.client.proof import Ledger, Page, latest, read_page
-from osdi_frames.client.resources import RESOURCES, Resource
 from osdi_frames.client.transport import Transport
 from osdi_frames.durable import make_folder
 from osdi_frames.errors import (
@@ -33,7 +33,7 @@ from osdi_frames.errors import (
 )
 from osdi_frames.messages import nearest, quoted, quoted_path, shorten
 from osdi_frames.problems import warn_caller
-from osdi_frames.pulls import FORM, CollectionPulled, Manifest, manifests
+from osdi_frames.pulls import MANIFEST_FORM, CollectionPulled, Manifest, manifests
 from osdi_frames.tables.fields import DATES, Version
 
 #: In place of a time: since the last pull.
@@ -64,7 +64,7 @@ def moment(since: datetime | str | None) -> datetime | str | None:
 class PullRequest:
     """What a pull is to read; see `Client.pull`."""
 
-    resources: tuple[Resource, ...]
+    resources: tuple[DeclaredCollection, ...]
     campaigns: tuple[str, ...] | None
     since: datetime | str | None
     resume: bool
@@ -81,10 +81,10 @@ def pull(
         manifest = (_unfinished(before, asked) if request.resume else None) or _begun(
             transport, destination, request.campaigns
         )
-        manifest = replace(manifest, finished_at=None, collections=asked, form=FORM)
+        manifest = replace(manifest, finished_at=None, collections=asked, form=MANIFEST_FORM)
         manifest.write()
         batches = Batches(manifest.folder)
-        tallies = {done.name: _Tally(RESOURCES[done.name], done) for done in asked}
+        tallies = {done.name: _Tally(COLLECTIONS[done.name], done) for done in asked}
         try:
             earlier = _ledgers(transport, manifest.folder, batches.names())
             _Walk(transport, request.campaigns, batches, on_page, earlier, tallies).run()
@@ -178,7 +178,7 @@ def _begun(transport: Transport, destination: Path, campaigns: tuple[str, ...] |
 class _Tally:
     """The lists of one collection, as they are read."""
 
-    resource: Resource
+    resource: DeclaredCollection
     done: CollectionPulled
     """What came so far, without what only the end shows."""
     ids: dict[str, str] = field(default_factory=dict)
@@ -192,7 +192,7 @@ class _Tally:
     is_cut: bool = False
     """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
 
-    def add(self, collection: Collection, *, proof: str | None, failure: str = "") -> None:
+    def add(self, collection: CollectionReader, *, proof: str | None, failure: str = "") -> None:
         """Count a list; a proof makes it complete."""
         done, ledger, totals = self.done, collection.ledger, collection.ledger.totals
         for row_id in ledger.ids:
@@ -268,7 +268,7 @@ class _Walk:
                 self._read(tally, path, other)
             tally.finished = True
 
-    def _paths(self, resource: Resource, parents: list[_Tally]) -> Iterator[tuple[str, str]]:
+    def _paths(self, resource: DeclaredCollection, parents: list[_Tally]) -> Iterator[tuple[str, str]]:
         """Yield each list's path, and its other one.
 
         That is below the list in which its parent was found. An event that only its campaign lists can be unknown to
@@ -290,7 +290,7 @@ class _Walk:
 
     def _read(self, tally: _Tally, path: str, other: str) -> None:
         address = self.transport.address
-        collection = Collection(
+        collection = CollectionReader(
             self.transport,
             path,
             _changed_since(tally.done.since, address.version),

@@ -30,7 +30,7 @@ import httpx
 import stamina
 
 from osdi_frames.client.address import Address, shown
-from osdi_frames.client.answers import WORDS, Answer, Reply, answer
+from osdi_frames.client.answers import WORDS_LENGTH, Answer, Reply, answer
 from osdi_frames.client.key import ApiKey
 from osdi_frames.errors import (
     BadAnswer,
@@ -213,7 +213,7 @@ class Transport:
             return ServiceTimeout(f"{where}: no whole answer within {deadline}{unsure}")
         if isinstance(error, httpx.TimeoutException):
             return ServiceTimeout(f"{where}: no answer in time{unsure}")
-        words = shorten(self.redact(_system_error(error) or str(error)), WORDS) or type(error).__name__
+        words = shorten(self.redact(_system_error(error) or str(error)), WORDS_LENGTH) or type(error).__name__
         return ServiceUnreachable(f"{where}: {words}{unsure}")
 
 

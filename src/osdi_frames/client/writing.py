@@ -21,7 +21,7 @@ from osdi_frames.tables import fields
 from osdi_frames.tables.fields import VERSIONS, Field, Version, same
 from osdi_frames.tables.schema import spelled
 
-EVENT = (*fields.EVENT, same("_links", "links", VERSIONS))
+EVENT_FIELDS = (*fields.EVENT, same("_links", "links", VERSIONS))
 
 _CREATOR = "osdi:creator"
 _COUNTRY = re.compile("[A-Za-z]{2}")  # interface 2.2
@@ -55,8 +55,8 @@ class Writer:
 
     def event(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Write a new event, or changed fields of one."""
-        body = self._fields(given, EVENT)
-        required = [str(self._sent(field)) for field in EVENT if field.required]
+        body = self._fields(given, EVENT_FIELDS)
+        required = [str(self._sent(field)) for field in EVENT_FIELDS if field.required]
         asked = required if self.is_new else [name for name in required if name in body]
         empty = [name for name in asked if not (body.get(name) or "").strip()]
         if empty := empty + self._lacking(body.get("location")):

@@ -35,11 +35,11 @@ _FORMULA = (
     r"^([\pZ\p{Cc}\p{Cf}]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}\x{fe66}\x{fe62}\x{fe63}\x{fe6b}]|[\t\r\n])"
 )
 
-_BOM = "\ufeff".encode()
+_BYTE_ORDER_MARK = "\ufeff".encode()
 _SHEET_ROWS, _CELL = 1 << 20, 32767  # rows of a sheet, characters of a cell
 _EXACT = 1 << 53  # larger integers are not exact in a spreadsheet
 _FOLDER_NAME, _FOLDERS = 255, 1 << 14  # bytes of a name, with its escapes; folders that are written together
-_TOGETHER = 128 << 20  # bytes of a partitioned table that are written together
+_BUFFERED_BYTES = 128 << 20  # bytes of a partitioned table that are written together
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ def _opened(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
     else:
         as_text = partial(_as_text, escape_formulas=form.escape_formulas)
         with pa.OSFile(str(path), "wb") as sink:
-            sink.write(_BOM if form.bom else b"")
+            sink.write(_BYTE_ORDER_MARK if form.bom else b"")
             with pa.csv.CSVWriter(sink, as_text(schema.empty_table()).schema) as writer:
                 yield lambda rows: writer.write_table(as_text(rows))
 
@@ -286,7 +286,7 @@ def _folder(
 
     def write(rows: pa.Table) -> None:
         waiting.append(partition.add_to(rows))
-        if sum(table.nbytes for table in waiting) > _TOGETHER:
+        if sum(table.nbytes for table in waiting) > _BUFFERED_BYTES:
             flush()
 
     yield write

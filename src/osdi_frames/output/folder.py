@@ -30,7 +30,7 @@ from osdi_frames.sources.source import Source
 FolderKind: TypeAlias = Literal["export", "report", "sample"]
 
 #: The list of what a run wrote into a folder of tables.
-MANIFEST = ".osdi-frames.json"
+FOLDER_MANIFEST = ".osdi-frames.json"
 
 _NAMED = 3  # files that a message names
 _NAME = 40  # characters of a folder's name within another: file systems allow 255 bytes
@@ -80,7 +80,7 @@ def _published(destination: str, kind: FolderKind, source: Source, overwrite: bo
     _refuse_others(destination, target, kind, overwrite)
     with durable.draft(target, partial(_discard, destination, target)) as folder:
         yield folder
-        with durable.naming(folder / MANIFEST), durable.create_file(folder / MANIFEST) as file:
+        with durable.naming(folder / FOLDER_MANIFEST), durable.create_file(folder / FOLDER_MANIFEST) as file:
             file.write(_manifest(kind, {name: _described(folder / name) for name in _files(folder)}))
         _refuse_others(destination, target, kind, overwrite)  # what came in the meantime
         durable.publish_folder(folder, target)
@@ -106,7 +106,7 @@ def _discard(destination: str, target: Path, replaced: Path) -> None:
 
 def _remove_written(folder: Path) -> None:
     """Remove unchanged files of a run, and empty folders."""
-    manifest = folder / MANIFEST
+    manifest = folder / FOLDER_MANIFEST
     kind, written = _parsed(manifest.read_bytes() if manifest.is_file() else None)
     for name in written.keys() & _files(folder):
         path = folder / name
@@ -131,7 +131,7 @@ def _refuse_others(destination: str, target: Path, kind: FolderKind, overwrite: 
         return
     if not target.is_dir():
         raise DestinationExists(f"{destination} is not a folder; nothing was overwritten")
-    manifest = (target / MANIFEST).read_bytes() if (target / MANIFEST).is_file() else None
+    manifest = (target / FOLDER_MANIFEST).read_bytes() if (target / FOLDER_MANIFEST).is_file() else None
     _earlier(destination, kind, overwrite, manifest, _files(target), lambda name: _described(target / name))
 
 
@@ -153,12 +153,17 @@ def _uploaded(
         yield folder
         names = {*_files(folder), *uploaded}
         before = _replaced(address, kind, overwrite, among=names)
-        _ask(address, "pipe_file", MANIFEST, _manifest(kind, dict.fromkeys(before | names)))
+        _ask(address, "pipe_file", FOLDER_MANIFEST, _manifest(kind, dict.fromkeys(before | names)))
         upload(folder, address)
         for name in before - names:
             _ask(address, "rm_file", name)
         found = _listed(address)
-        _ask(address, "pipe_file", MANIFEST, _manifest(kind, {name: found[name] for name in sorted(names)}))
+        _ask(
+            address,
+            "pipe_file",
+            FOLDER_MANIFEST,
+            _manifest(kind, {name: found[name] for name in sorted(names)}),
+        )
 
 
 def _replaced(address: str, kind: FolderKind, overwrite: bool, *, among: Iterable[str] = ()) -> set[str]:
@@ -167,8 +172,8 @@ def _replaced(address: str, kind: FolderKind, overwrite: bool, *, among: Iterabl
     Others, except those `among` the new ones, are refused.
     """
     found = _listed(address)
-    manifest = _ask(address, "cat_file", MANIFEST) if MANIFEST in found else None
-    others = found.keys() - {MANIFEST, *among}
+    manifest = _ask(address, "cat_file", FOLDER_MANIFEST) if FOLDER_MANIFEST in found else None
+    others = found.keys() - {FOLDER_MANIFEST, *among}
     return _earlier(shown_address(address), kind, overwrite, manifest, others, found.get) & found.keys()
 
 
@@ -237,7 +242,7 @@ def _files(folder: Path) -> list[str]:
     """List files, links and empty folders, by relative path."""
     found = (path for path in folder.rglob("*") if path.name not in BY_MANAGERS)
     leaves = (path for path in found if path.is_symlink() or not path.is_dir() or not any(path.iterdir()))
-    return sorted({path.relative_to(folder).as_posix() for path in leaves} - {MANIFEST})
+    return sorted({path.relative_to(folder).as_posix() for path in leaves} - {FOLDER_MANIFEST})
 
 
 def _manifest(kind: str, files: dict[str, Any]) -> bytes:

@@ -25,7 +25,7 @@ ROUNDS = 3
 
 
 @dataclass(slots=True)
-class Collection:
+class CollectionReader:
     """A collection that is being read.
 
     `keep` is called with each page in the thread that read it, `on_page` in the caller's thread with each page that was

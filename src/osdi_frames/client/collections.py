@@ -11,7 +11,7 @@ from osdi_frames.tables.fields import Version
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class DeclaredCollection:
     """A collection: one list of all records, or a list of each parent's.
 
     `path` is below the service root; ``{}`` stands for the id of the parent. Of what `ignores_since`, an incremental
@@ -30,37 +30,37 @@ class Resource:
 
 
 #: Every collection by its name, parents first.
-RESOURCES: dict[str, Resource] = {
+COLLECTIONS: dict[str, DeclaredCollection] = {
     resource.name: resource
     for resource in (
-        Resource("events", "events"),
-        Resource("event_campaigns", "event_campaigns", ignores_since=True),
-        Resource("campaign_events", "event_campaigns/{}/events", ("event_campaigns",)),
-        Resource("petitions", "petitions"),
-        Resource("signatures", "petitions/{}/signatures", ("petitions",)),
-        Resource(
+        DeclaredCollection("events", "events"),
+        DeclaredCollection("event_campaigns", "event_campaigns", ignores_since=True),
+        DeclaredCollection("campaign_events", "event_campaigns/{}/events", ("event_campaigns",)),
+        DeclaredCollection("petitions", "petitions"),
+        DeclaredCollection("signatures", "petitions/{}/signatures", ("petitions",)),
+        DeclaredCollection(
             "attendances", "events/{}/attendances", ("events", "campaign_events"), "events/{}/attendance"
         ),
-        Resource("forms", "forms"),
-        Resource("submissions", "forms/{}/submissions", ("forms",)),
-        Resource("fundraising_pages", "fundraising_pages"),
-        Resource("donations", "donations"),
-        Resource("advocacy_campaigns", "advocacy_campaigns"),
-        Resource("outreaches", "advocacy_campaigns/{}/outreaches", ("advocacy_campaigns",)),
-        Resource("surveys", "surveys"),
-        Resource("responses", "surveys/{}/responses", ("surveys",)),
-        Resource("people", "people"),
+        DeclaredCollection("forms", "forms"),
+        DeclaredCollection("submissions", "forms/{}/submissions", ("forms",)),
+        DeclaredCollection("fundraising_pages", "fundraising_pages"),
+        DeclaredCollection("donations", "donations"),
+        DeclaredCollection("advocacy_campaigns", "advocacy_campaigns"),
+        DeclaredCollection("outreaches", "advocacy_campaigns/{}/outreaches", ("advocacy_campaigns",)),
+        DeclaredCollection("surveys", "surveys"),
+        DeclaredCollection("responses", "surveys/{}/responses", ("surveys",)),
+        DeclaredCollection("people", "people"),
         # The service has no filter for these two.
-        Resource("tags", "tags", ignores_since=True),
-        Resource("taggings", "tags/{}/taggings", ("tags",), ignores_since=True),
+        DeclaredCollection("tags", "tags", ignores_since=True),
+        DeclaredCollection("taggings", "tags/{}/taggings", ("tags",), ignores_since=True),
     )
 }
 
 #: What a caller can ask for. The events of campaigns belong to the events.
-NAMES = tuple(name for name in RESOURCES if name != "campaign_events")
+COLLECTION_NAMES = tuple(name for name in COLLECTIONS if name != "campaign_events")
 
 
-def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Resource, ...]:
+def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[DeclaredCollection, ...]:
     """Return the collections to read, parents first.
 
     Events that only their campaign lists are events, too. Where the ids of campaigns are given, their events are all.
@@ -73,10 +73,10 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
     ['events', 'attendances']
     """
     for name in names:
-        if name not in NAMES:
-            raise UnknownValue(f"there is no collection {quoted(name)}; {nearest(name, NAMES)}")
+        if name not in COLLECTION_NAMES:
+            raise UnknownValue(f"there is no collection {quoted(name)}; {nearest(name, COLLECTION_NAMES)}")
     wanted = set(names)
-    for resource in reversed(RESOURCES.values()):
+    for resource in reversed(COLLECTIONS.values()):
         if resource.name in wanted:
             wanted |= set(resource.parents)
     if "events" in wanted:
@@ -84,4 +84,4 @@ def needed(names: Sequence[str], *, campaigns: Sequence[str] | None) -> tuple[Re
     if campaigns is not None:
         wanted -= {"event_campaigns"} - set(names)
         wanted -= {"events" if campaigns else "campaign_events"}
-    return tuple(resource for resource in RESOURCES.values() if resource.name in wanted)
+    return tuple(resource for resource in COLLECTIONS.values() if resource.name in wanted)
