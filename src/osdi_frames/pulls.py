@@ -34,13 +34,13 @@ MANIFEST_FORM = 2
 
 
 def stamp(moment: datetime) -> str:
-    """Write a moment as archives and manifests have it."""
+    """Return a moment as archives and manifests have it: UTC, with microseconds and a Z."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionPulled:
-    """What came of one collection.
+    """What a pull read of one collection.
 
     `lists` counts the lists that were read: one, or one for each parent (each event's attendances). `rows` counts every
     row of every page, `distinct_ids` the different records among them; a page that was read again counts again. The
@@ -71,18 +71,12 @@ class CollectionPulled:
 
     @property
     def parent(self) -> str | None:
-        """The path of what has a list each.
-
-        It is ``events`` of attendances, and None of a single list.
-        """
+        """The path of what has a list each, such as ``events`` of attendances; None of a single list."""
         return self.path.rpartition("/{id}/")[0] or None
 
     @property
     def fewer_records(self) -> int:
-        """How many known records are no longer listed.
-
-        It is the least number: new records make up for others.
-        """
+        """How many known records are no longer listed, at least: new records make up for others."""
         if self.known_records is None or self.listed_records is None:
             return 0
         return max(0, self.known_records - self.listed_records)
@@ -90,7 +84,7 @@ class CollectionPulled:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a pull requested, what came, and the proof.
+    """What a pull requested, what came, and the proof that this is all.
 
     `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
     is missing. The proof counts: as many different records came as the service reports. It cannot see that a record
@@ -117,10 +111,7 @@ class Manifest:
 
     @property
     def why(self) -> str:
-        """The proof for each collection, or what is missing.
-
-        Each has a line.
-        """
+        """The proof for each collection, or what is missing, a line each."""
         if self.finished_at is None:
             return "not finished: the pull is running, or was killed; call it again and it goes on"
         lacking = [collection for collection in self.collections if not collection.complete]
@@ -131,10 +122,7 @@ class Manifest:
 
     @property
     def requests(self) -> int:
-        """How many answers were needed.
-
-        Retries and redirects are not counted.
-        """
+        """How many answers were needed, without retries and redirects."""
         return sum(done.pages + (done.listed_records is not None) for done in self.collections)
 
     @property
@@ -144,16 +132,13 @@ class Manifest:
 
     @property
     def fewer_records(self) -> int:
-        """How many known records are no longer listed.
-
-        A full pull finds which.
-        """
+        """How many known records are no longer listed; a full pull finds which."""
         return sum(collection.fewer_records for collection in self.collections)
 
     def is_whole(self, collection: CollectionPulled) -> bool:
         """Return whether all of a collection was requested.
 
-        Nothing was left out by a time, by campaigns that were named, or by a parent that is not known.
+        Then nothing was left out by a time, by campaigns that were named, or by a parent that is not known.
         """
         is_restricted = self.campaigns is not None and collection.parent in ("events", "event_campaigns")
         if collection.since or is_restricted:
@@ -176,7 +161,7 @@ class Manifest:
         return f"{quoted_path(self.folder)}: {came}{each}\ncomplete: {said}\n{self.why}{''.join(fewer)}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the values of JSON in its file."""
+        """Return the manifest as it is written to its file."""
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
         stored: dict[str, Any] = derived | asdict(self)
         del stored["folder"]
@@ -186,7 +171,7 @@ class Manifest:
         return dict(json.loads(json.dumps(stored, default=stamp)))
 
     def write(self) -> None:
-        """Write it into its folder, atomically."""
+        """Write the manifest into its folder, whole or not at all."""
         text = json.dumps(self.as_json(), indent=2, ensure_ascii=False)
         write_file(self.folder / MANIFEST, f"{text}\n".encode())
 
@@ -194,8 +179,8 @@ class Manifest:
 def manifests(source: Paths) -> list[Manifest]:
     """Read the manifests of all pulls in a source, oldest first.
 
-    It is a path, an address or a list of these: of a pull, of a folder of pulls at any depth, a pattern, or files. What
-    cannot be read as a manifest is passed over; so is a path where nothing is.
+    The source is a path, an address or a list of these: of a pull, of a folder of pulls at any depth, a pattern, or
+    files. What cannot be read as a manifest is passed over; so is a path where nothing is.
     """
     return [manifest for manifest, _ in _read(source)]
 
@@ -246,10 +231,7 @@ def _parsed(folder: Path, content: bytes) -> Manifest:
 
 
 def _known(of: type, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of declared fields.
-
-    Later forms can hold more.
-    """
+    """Return the values of declared fields; later forms can hold more."""
     return {field.name: values[field.name] for field in fields(of) if field.name in values}
 
 

@@ -162,23 +162,17 @@ class Client:
         return self._frame([EVENTS_PATH if campaign is None else _campaign_path(campaign)], filter, progress)
 
     def campaign_events(self, campaigns: Iterable[str], *, progress: bool | None = None) -> pd.DataFrame:
-        """Read the events of several event campaigns.
-
-        `progress`, result and errors are those of `events`.
-        """
+        """Read the events of several event campaigns; `progress`, result and errors are those of `events`."""
         return self._frame(map(_campaign_path, _listed(campaigns, "ids of campaigns")), None, progress)
 
     def event(self, event_id: str) -> pd.DataFrame:
-        """Read one event: a DataFrame of one row.
-
-        `ResourceNotFound` where the key has none with that id.
-        """
+        """Read one event as a DataFrame of one row; `ResourceNotFound` where the key has none with that id."""
         return self._row(self._transport.send("GET", self._at(event_id)))
 
     def pages(self, path: str = EVENTS_PATH, *, filter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: A002 (the service's word)
-        """Return the pages of any collection, in order.
+        """Return the pages of any collection in order, as parsed JSON, and read the next ones ahead.
 
-        They are parsed JSON; the next ones are read ahead. Nothing is checked but that each is a page: whether rows
+        Nothing is checked but that each is a page: whether rows
         moved meanwhile is for `events` and `pull` to see. `IncompletePull` where the collection goes on after
         `max_pages`, or a page has the rows of an earlier one again; `ForeignAddress` where the service reports no
         totals, and a `next` leads away from it.
@@ -261,9 +255,9 @@ class Client:
     def create_event(
         self, event: Mapping[str, Any], *, creator: str | None = None, strict: bool = True
     ) -> pd.DataFrame:
-        """Create an event; its row as the service answers it.
+        """Create an event, and return its row as the service answers it.
 
-        It is not sent twice where the first might have arrived: then an error says so.
+        An event that might have arrived is not sent again: an error says so.
 
         Parameters
         ----------
@@ -297,7 +291,7 @@ class Client:
         return row
 
     def update_event(self, event_id: str, changed: Mapping[str, Any], *, strict: bool = True) -> pd.DataFrame:
-        """Change fields of an event; its changed row.
+        """Change fields of an event, and return its changed row.
 
         Errors and `strict` are those of `create_event`.
 
@@ -313,9 +307,9 @@ class Client:
     def create_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
     ) -> pd.DataFrame:
-        """Create an event for each row.
+        """Create an event for each row of a frame with the columns of `read_events`.
 
-        Columns are those of `read_events`. Columns that the service sets itself are passed over, and so are missing
+        Columns that the service sets itself are passed over, and so are missing
         values. The ``location_`` columns become one location. Identifiers of the service's own are left out; of two
         rows with the same identifier the second is refused. Every row is checked before the first is sent.
 
@@ -341,13 +335,11 @@ class Client:
     def update_events(
         self, frame: pd.DataFrame, *, dry_run: bool = False, progress: bool | None = None
     ) -> pd.DataFrame:
-        """Change the event of each row.
+        """Change the event of each row of a frame with the columns of `read_events`.
 
-        Columns are those of `read_events`; missing values leave a field as it is.
-
-        Parameters, results and errors are those of `create_events`; the column `event_id` says which event, and
-        `status` is ``updated``. Every column that a client can set is sent: choose those that you have changed, so
-        that what others changed meanwhile stays.
+        Missing values leave a field as it is. Parameters, results and errors are those of `create_events`; the column
+        `event_id` says which event, and `status` is ``updated``. Every column that a client can set is sent: choose
+        those that you have changed, so that what others changed meanwhile stays.
 
         Examples
         --------
@@ -362,10 +354,7 @@ class Client:
         return write_rows(frame, self._writer, self._send, dry_run=dry_run, progress=progress)
 
     def delete_event(self, event_id: str) -> None:
-        """Ask the service to delete an event.
-
-        It raises `DeletionRefused` with the service's words (interface 7).
-        """
+        """Ask the service to delete an event; `DeletionRefused` has the service's words (interface 7)."""
         self._transport.send("DELETE", self._at(event_id))
 
     def close(self) -> None:
@@ -398,10 +387,7 @@ class Client:
         return self._table([answer.line()], dedupe=False)  # one event has no duplicates to look for
 
     def _warn_if_ignored(self, link: str, row: pd.DataFrame) -> None:
-        """Warn where the service ignored the creator (interface 4).
-
-        Another person has become the creator than the one that the link leads to (rule 2).
-        """
+        """Warn where another person has become the creator than the one that was linked (interface 4, rule 2)."""
         asked, made = unquote(urlsplit(link).path.rstrip("/").rpartition("/")[2]), row["creator_id"][0]
         if asked != made:
             said = "does not name the creator" if pd.isna(made) else f"has {quoted(made)} for its creator"
@@ -412,26 +398,20 @@ class Client:
             )
 
     def _table(self, lines: Iterable[bytes], *, dedupe: bool = True) -> pd.DataFrame:
-        """Parse answers once, as the table `events`.
-
-        Their bytes are read as they came.
-        """
+        """Parse the bytes of answers as the table `events`."""
         received = BytesIO(b"".join(lines))
         received.name = self.base_url  # in `source_file` and in errors
         reader = Reader(received, prefix=self._prefix)
         return reader.frames(reader.resolution({"events": None}, dedupe=dedupe))["events"]
 
     def _send(self, event_id: str | None, body: Mapping[str, Any]) -> Answer:
-        """Create an event, or change the one of an id."""
+        """Create an event, or change the one with an id."""
         if event_id is None:
             return self._transport.send("POST", self._address.collection(EVENTS_PATH), body)
         return self._transport.send("PUT", self._at(event_id), body)
 
     def _at(self, resource_id: str, collection: str = EVENTS_PATH) -> str:
-        """Return the address of a resource by its id.
-
-        The id can have the service's own prefix.
-        """
+        """Return the address of a resource by its id, with or without the service's own prefix."""
         return self._address.resource(collection, self._writer.bare(resource_id))
 
 
@@ -440,10 +420,7 @@ def _campaign_path(campaign_id: str) -> str:
 
 
 def _listed(values: Iterable[str], of: str) -> tuple[str, ...]:
-    """Refuse a text in place of a list.
-
-    It would be read letter by letter.
-    """
+    """Return values without repetitions; refuse a text, which would be read letter by letter."""
     if isinstance(values, str):
         raise TypeError(f"{of} are given as a list: [{quoted(values)}]")
     return tuple(dict.fromkeys(values))

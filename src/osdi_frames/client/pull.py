@@ -1,6 +1,6 @@
-"""A pull: collections into a folder, proved complete.
+"""A pull: collections are read into a folder page by page as they came, and proved complete.
 
-Pages are kept as they came, and a pull goes on where it stopped.
+A pull that was stopped goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ _SHOWN = 5  # lists that are not complete, by name
 
 
 def moment(since: datetime | str | None) -> datetime | str | None:
-    """Return a time in UTC.
-
-    None and ``"last"`` stay what they are.
-    """
+    """Return a time in UTC; None and ``"last"`` stay what they are."""
     if since is None or since == LAST:
         return since
     try:
@@ -76,11 +73,11 @@ def pull(
     """Read some collections into a folder of `destination`."""
     make_folder(destination)
     with locked(destination):
-        before = _before(transport, destination, request.campaigns)
+        digest = transport.key.digest(transport.address.origin)
+        before = _before(transport, destination, request.campaigns, digest)
         asked = _asked(request, transport.address.version, before)
-        manifest = (_unfinished(before, asked) if request.resume else None) or _begun(
-            transport, destination, request.campaigns
-        )
+        unfinished = _unfinished(before, asked) if request.resume else None
+        manifest = unfinished or _begun(transport, destination, request.campaigns, digest)
         manifest = replace(manifest, finished_at=None, collections=asked, form=MANIFEST_FORM)
         manifest.write()
         batches = Batches(manifest.folder)
@@ -103,32 +100,27 @@ def pull(
     return manifest
 
 
-def _before(transport: Transport, destination: Path, campaigns: tuple[str, ...] | None) -> list[Manifest]:
-    """Return the pulls of the same that are in a destination.
-
-    Pulls by another key list what is that key's own.
-    """
+def _before(
+    transport: Transport, destination: Path, campaigns: tuple[str, ...] | None, digest: str
+) -> list[Manifest]:
+    """Return the earlier pulls of the same service, campaigns and key in a destination."""
     return [
         pulled
         for pulled in manifests(destination)
         if (pulled.address, pulled.campaigns) == (transport.address.base_url, campaigns)
-        and pulled.key_digest in ("", _key_digest(transport))
+        and pulled.key_digest in ("", digest)
         and pulled.folder.parent == Path(os.path.normpath(destination))
     ]
-
-
-def _key_digest(transport: Transport) -> str:
-    return transport.key.digest(transport.address.origin)
 
 
 def _asked(
     request: PullRequest, version: Version, before: Iterable[Manifest]
 ) -> tuple[CollectionPulled, ...]:
-    """Return each collection to read, and since when.
+    """Return each collection to read, with the time since which its changes are asked for.
 
-    Since the last pull is since the newest change of the last one in which the collection was complete; what
-    changed while that pull ran is asked for again. A parent is listed from as early as any of its lists: one that
-    was never read needs all parents.
+    ``"last"`` is the newest change of the last pull in which the collection was complete; what changed while that pull
+    ran is asked for again. A parent is listed from as early as any of its lists: one that was never read needs all
+    parents.
     """
     start = request.since if isinstance(request.since, datetime) else None
     times = {resource.name: start for resource in request.resources}
@@ -158,42 +150,38 @@ def _unfinished(before: Iterable[Manifest], asked: Iterable[CollectionPulled]) -
     return same[-1] if same and not same[-1].complete else None
 
 
-def _begun(transport: Transport, destination: Path, campaigns: tuple[str, ...] | None) -> Manifest:
-    """Return a new pull, in a folder of its own."""
+def _begun(
+    transport: Transport, destination: Path, campaigns: tuple[str, ...] | None, digest: str
+) -> Manifest:
+    """Return the manifest of a new pull, which has a folder of its own."""
     now, address = transport.now(), transport.address
     folders = (destination / f"{now:%Y%m%dT%H%M%SZ}{f'-{more}' if more else ''}" for more in count())
     folder = next(folder for folder in folders if not folder.exists())  # the destination is locked
     make_folder(folder)
-    return Manifest(
-        folder,
-        address.base_url,
-        address.version,
-        campaigns,
-        started_at=now,
-        key_digest=_key_digest(transport),
-    )
+    return Manifest(folder, address.base_url, address.version, campaigns, now, key_digest=digest)
 
 
 @dataclass(slots=True)
 class _Tally:
-    """The lists of one collection, as they are read."""
+    """The lists of one collection, counted as they are read.
+
+    `ids` has the path of the list in which each record was first found, `standstill` which page of the first list that
+    is not proved did not advance. `is_cut` says that a list goes on after the limit of pages: then what its records
+    lead to is not asked for.
+    """
 
     resource: DeclaredCollection
     done: CollectionPulled
-    """What came so far, without what only the end shows."""
     ids: dict[str, str] = field(default_factory=dict)
-    """The path of the list that each record was first found in."""
     lacking: list[str] = field(default_factory=list)
     proof: str = ""
     finished: bool = False
     files: set[str] = field(default_factory=set)
     standstill: str = ""
-    """Which page of which list did not advance, of the first list of which that is not proved to be all."""
     is_cut: bool = False
-    """Whether a list goes on after the limit of pages: then what its records lead to is not asked for."""
 
     def add(self, collection: CollectionReader, *, proof: str | None, failure: str = "") -> None:
-        """Count a list; a proof makes it complete."""
+        """Count a list, which a proof makes complete."""
         done, ledger, totals = self.done, collection.ledger, collection.ledger.totals
         for row_id in ledger.ids:
             self.ids.setdefault(row_id, collection.path)
@@ -248,14 +236,13 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Reads lists one after the other, parents first."""
+    """Reads lists one after the other, parents first; `ledgers` are of an earlier call, by the list's address."""
 
     transport: Transport
     campaigns: tuple[str, ...] | None
     batches: Batches
     on_page: Callable[[Page], None]
     ledgers: dict[str, Ledger]
-    """What an earlier call has read, by the address without its query."""
     tallies: dict[str, _Tally]
 
     def run(self) -> None:
@@ -269,10 +256,9 @@ class _Walk:
             tally.finished = True
 
     def _paths(self, resource: DeclaredCollection, parents: list[_Tally]) -> Iterator[tuple[str, str]]:
-        """Yield each list's path, and its other one.
+        """Yield the path of each list, and another one below the list in which its parent was found, if it differs.
 
-        That is below the list in which its parent was found. An event that only its campaign lists can be unknown to
-        the service elsewhere.
+        An event that only its campaign lists can be unknown to the service elsewhere.
         """
         version = self.transport.address.version
         if not resource.parents:
@@ -318,9 +304,7 @@ class _Walk:
 
 
 def _changed_since(since: datetime | None, version: Version) -> str | None:
-    """Return the filter for what changed since a time.
-
-    It has the names of a version (interface 9).
+    """Return the filter for what changed since a time, in the names of a version (interface 9).
 
     >>> _changed_since(datetime(2026, 1, 1), "v1")
     "modified_at gt '2025-12-31T23:59:59Z'"
@@ -332,10 +316,10 @@ def _changed_since(since: datetime | None, version: Version) -> str | None:
 
 
 def _compare(transport: Transport, tallies: Iterable[_Tally], before: Sequence[Manifest]) -> None:
-    """Compare what the service lists with known records.
+    """Compare how many records the service lists with how many are known, where only changes were read.
 
-    It is for collections of which only what changed was read, and takes one request each. Lists of parents would need
-    one for each parent: of them, only a full pull finds what is gone.
+    That is one request a collection. Lists of parents would need one for each parent: of them, only a full pull finds
+    what is gone.
     """
     for tally in tallies:
         done = tally.done
@@ -352,10 +336,7 @@ def _compare(transport: Transport, tallies: Iterable[_Tally], before: Sequence[M
 
 
 def _known_ids(transport: Transport, path: str, before: Sequence[Manifest]) -> set[str]:
-    """Return the ids on all pages of a collection.
-
-    They are of the last pull of the whole of it, and later ones.
-    """
+    """Return the ids on all pages of a collection, of the last pull of the whole of it and of later ones."""
     known: set[str] = set()
     address = transport.address.collection(path)
     for manifest in reversed(before):
@@ -371,10 +352,7 @@ def _known_ids(transport: Transport, path: str, before: Sequence[Manifest]) -> s
 def _ledgers(
     transport: Transport, folder: Path, files: Iterable[str], only: str | None = None
 ) -> dict[str, Ledger]:
-    """Return the ledger of each list in some files.
-
-    The key is the address without its query; `only` names a single one.
-    """
+    """Return the ledgers of the lists in some files by address without query, or of `only` one."""
     ledgers: defaultdict[str, Ledger] = defaultdict(lambda: Ledger(transport.limits.max_pages))
     for name in files:
         for envelope in read_pages(folder, name):

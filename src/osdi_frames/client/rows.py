@@ -1,7 +1,4 @@
-"""Rows of a frame, written as events.
-
-They have the columns of `read_events`. All are planned first, then sent.
-"""
+"""Rows of a frame with the columns of `read_events`, written as events: all are planned first, then sent."""
 
 from __future__ import annotations
 
@@ -108,9 +105,7 @@ def _refuse_repeated_identifiers(
 
 
 def event_of(row: Mapping[Any, Any], *, prefixes: Iterable[str]) -> dict[str, Any]:
-    """Return the fields of an event that a row sets.
-
-    What is missing (NaN, NaT, None) is left out.
+    """Return the fields of an event that a row sets; what is missing (NaN, NaT, None) is left out.
 
     >>> event_of({"title": "Picnic", "name": float("nan"), "location_address": "1 Elm St"}, prefixes=["platform"])
     {'title': 'Picnic', 'location': {'address_lines': ['1 Elm St']}}
@@ -130,10 +125,7 @@ def event_of(row: Mapping[Any, Any], *, prefixes: Iterable[str]) -> dict[str, An
 
 
 def _plain(value: Any) -> Any:
-    """Return a frame's value; None where it is missing.
-
-    A list stands for an array.
-    """
+    """Return a frame's value, None where it is missing, and a list of an array."""
     if pd.api.types.is_list_like(value) and not isinstance(value, Mapping):
         return list(value)
     return None if pd.isna(value) else value

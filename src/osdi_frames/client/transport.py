@@ -57,10 +57,7 @@ _LOCATION = "osdi_frames_location"
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """How long requests may take, and how many.
-
-    See `Client` for each.
-    """
+    """How long requests may take, and how many there may be; see `Client` for each."""
 
     timeout: float
     deadline: float
@@ -72,23 +69,21 @@ class RequestLimits:
 
 @dataclass(slots=True)
 class _Request:
-    """A call of the service, and its last attempt."""
+    """A call of the service, and its last attempt.
+
+    `is_sent` says that the service can have taken it, `is_late` that it used up its deadline.
+    """
 
     method: str
     url: str
     body: Mapping[str, Any] | None
     is_sent: bool = False
-    """Whether the service can have taken it."""
     is_late: bool = False
-    """Whether it used up its deadline."""
 
 
 @dataclass(eq=False)
 class Transport:
-    """Asks the service until it answers or retries end.
-
-    It keeps to the rate limit, and is safe to share by threads.
-    """
+    """Asks the service until it answers or retries end, within the rate limit; threads can share it."""
 
     address: Address
     key: ApiKey
@@ -122,20 +117,14 @@ class Transport:
         *,
         wanted: Callable[[], bool] = lambda: True,
     ) -> Answer:
-        """Read or write a resource.
-
-        What is no longer wanted is not asked for again.
-        """
+        """Read or write a resource, and ask again as long as that can help and the answer is `wanted`."""
         request = _Request(method, url, body)
         return self._retrying(
             lambda error: wanted() and _may_ask_again(error, request), self._attempt, request
         )
 
     def own(self, link: str, *, at: str) -> str:
-        """Return a link's address at the service's origin.
-
-        See `Address.own`.
-        """
+        """Return a link's address at the service's origin; see `Address.own`."""
         return self.address.own(link, at=at, redact=self.redact)
 
     def _open(self) -> None:
@@ -144,10 +133,7 @@ class Transport:
         self._http = _opened(self.address, self.key, self.limits)
 
     def _attempt(self, request: _Request) -> Answer:
-        """Send a request; a GET follows redirects within the origin.
-
-        Anything else would change what is written.
-        """
+        """Send a request once; a GET follows redirects within the origin, as nothing is written by it."""
         at = request.url
         for _ in range(_REDIRECTS):
             with self.rate.slot():
@@ -218,10 +204,7 @@ class Transport:
 
 
 def _may_ask_again(error: Exception, request: _Request) -> bool | float:
-    """Return whether to repeat a request, or when.
-
-    A number is the seconds to wait (Retry-After).
-    """
+    """Return whether to repeat a request, or the seconds to wait before that (Retry-After)."""
     status = error.status if isinstance(error, ServiceError) else 0
     if request.method == "POST":  # which would create something twice
         again = status == 429 or (isinstance(error, ServiceUnreachable) and not request.is_sent)
@@ -236,10 +219,7 @@ def _may_ask_again(error: Exception, request: _Request) -> bool | float:
 
 
 def _system_error(error: BaseException | None) -> str:
-    """Return why no connection was made.
-
-    anyio's own words omit it.
-    """
+    """Return the system's reason why no connection was made, which anyio's own words omit."""
     while isinstance(error, Exception):
         if isinstance(error, ExceptionGroup):  # one for each of the host's addresses
             error = error.exceptions[0]
@@ -251,17 +231,14 @@ def _system_error(error: BaseException | None) -> str:
 
 @functools.cache
 def _loop(_process: int) -> asyncio.AbstractEventLoop:
-    """Return the event loop of a process.
-
-    It runs as long as the process does.
-    """
+    """Return the event loop of a process, which runs as long as the process does."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="osdi-frames", daemon=True).start()
     return loop
 
 
 def _opened(address: Address, key: ApiKey, limits: RequestLimits) -> httpx.AsyncClient:
-    """Return the connections to the service."""
+    """Return a client of httpx with the connections to the service."""
     header, is_https = KEY_HEADERS[address.version], address.scheme == "https"
 
     def with_key(request: httpx.Request) -> httpx.Request:
@@ -343,17 +320,14 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 async def _set_location_aside(response: httpx.Response) -> None:
-    """Take a redirect's address away from httpx.
-
-    It would prepare a request to it, the key's header included.
-    """
+    """Take a redirect's address away from httpx, which would prepare a request to it with the key's header."""
     response.extensions[_LOCATION] = response.headers.pop("location", "")
 
 
 async def _read(response: httpx.Response, method: str, address: str) -> bytes:
-    """Read a body, of `LARGEST` bytes at most.
+    """Read a body of `LARGEST` bytes at most.
 
-    It is decompressed here: httpx would decompress what came at once, however much it becomes.
+    The body is decompressed here: httpx would decompress what came at once, however much it becomes.
     """
     member = zlib.decompressobj(wbits=31)
     is_packed = "gzip" in response.headers.get("content-encoding", "").lower()

@@ -1,7 +1,4 @@
-"""Events as they are sent to the service.
-
-Fields have the names of the client's version (interface 2.1, 2.8, 4, 9).
-"""
+"""Events as they are sent to the service, in the field names of the client's version (interface 2.1, 2.8, 4, 9)."""
 
 from __future__ import annotations
 
@@ -38,9 +35,10 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes events in the field names of a version.
+    """Writes events in the field names of a version, with the first of the service's prefixes.
 
-    The prefix is the service's own, the first one.
+    What the service would ignore is refused if `strict`, else left out. A new event can have links, and has nothing
+    that could be emptied.
 
     >>> Writer("v1", ("platform",), is_new=True).event({"title": "Picnic", "origin_system": "Desk"})
     {'summary': 'Picnic', 'originating_system': 'Desk'}
@@ -49,9 +47,7 @@ class Writer:
     version: Version
     prefixes: tuple[str, ...]
     strict: bool = True
-    """What the service would ignore is refused, not left out."""
     is_new: bool = False
-    """A new event can have links, and has nothing that could be emptied."""
 
     def event(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Write a new event, or changed fields of one."""
@@ -66,24 +62,18 @@ class Writer:
         return body
 
     def accepted(self, field: Field) -> tuple[str, ...]:
-        """Return every name that a field is recognised by.
-
-        They are of both versions, with any known prefix.
-        """
+        """Return the names of a field in both versions, with each known prefix."""
         return spelled(filter(None, (field.v2, field.v1)), self.prefixes)
 
     def bare(self, event_id: str) -> str:
-        """Return an id without the service's prefix.
-
-        `BadAddress` where it is none.
-        """
+        """Return an id without the service's prefix; `BadAddress` where it is none."""
         system, _, bare = event_id.partition(":")
         found = bare if system in self.prefixes and bare else event_id
         segment(found)
         return found
 
     def _lacking(self, location: Mapping[str, Any] | None) -> list[str]:
-        """Name what v1 requires, and a location lacks (interface 2.8)."""
+        """Return the fields of a location that v1 requires and that are missing (interface 2.8)."""
         is_complete = not location or location.get("postal_code", "" if self.is_new else "stays").strip()
         return [] if self.version != "v1" or is_complete else ["location.postal_code"]
 
@@ -120,9 +110,9 @@ class Writer:
         return f"the service ignores {quoted(key)}: it is not editable; strict=False leaves it out"
 
     def _value(self, value: Any, kind: str, key: str) -> Any:
-        """Return a value as JSON.
+        """Return a value as JSON; `InvalidField` where its field cannot hold it.
 
-        `InvalidField` where its field cannot hold it. None empties a text: the service ignores null.
+        None empties a text: the service ignores null.
         """
         if value is None and kind == "string":
             return ""
@@ -156,10 +146,7 @@ class Writer:
         raise InvalidField(f"{key} is {_FORMS.get(kind, 'a mapping')}, and cannot hold {quoted(value)}")
 
     def _creator(self, links: Mapping[str, Any], key: str) -> dict[str, Any]:
-        """Keep the link to the creator (interface 4, rule 2).
-
-        It is the only one that a client can set.
-        """
+        """Return the link to the creator, the only one that a client can set (interface 4, rule 2)."""
         if self.strict and (others := [name for name in links if name != _CREATOR]):
             raise InvalidField(
                 f"the service ignores {key}.{shorten(str(others[0]))}; strict=False leaves it out"
@@ -173,9 +160,7 @@ class Writer:
 
 
 def _wall_clock(value: Any, key: str) -> str:
-    """Write a local time, with a Z (interface 2.1).
-
-    The Z is not UTC.
+    """Return a local time as the contract writes it, with a Z that is not UTC (interface 2.1).
 
     >>> _wall_clock(datetime(2026, 5, 1, 18, 30), "start_date")
     '2026-05-01T18:30:00Z'

@@ -20,10 +20,7 @@ from osdi_frames.tables.schema import Table
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """The tables to write, and in which form.
-
-    Each has a schema, may be partitioned, and has pseudonyms in place of people.
-    """
+    """The tables to write, with the schema and the partition of each, and pseudonyms in place of people."""
 
     tables: Mapping[str, Table]
     schemas: Mapping[str, pa.Schema]
@@ -75,10 +72,7 @@ class ExportRequest:
 def _partitions(
     tables: Iterable[Table], schemas: Mapping[str, pa.Schema], by: str | None
 ) -> dict[str, FolderPartition | None]:
-    """Return how each table is partitioned.
-
-    One without the column, or for a month a child table, is not.
-    """
+    """Return how each table is partitioned; a table without the column is not, nor a child table by month."""
     found: dict[str, FolderPartition | None] = {}
     for table in tables:
         column = by

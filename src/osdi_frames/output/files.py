@@ -80,16 +80,13 @@ class FolderPartition:
         return "month" if self.by_month else f"by_{self.column}"
 
     def add_to(self, rows: pa.Table) -> pa.Table:
-        """Add the names of folders as a column.
-
-        What is missing has the name `none`.
-        """
+        """Add the names of the folders as a column; what is missing has the name `none`."""
         column = rows[self.column]
         values = pc.strftime(column, format="%Y-%m") if self.by_month else column.cast(pa.string())
         return rows.append_column(self.folder, pc.fill_null(values, "none"))
 
     def check(self, rows: pa.Table) -> None:
-        """Refuse long values, and too many."""
+        """Refuse values that are too long for the name of a folder, and too many of them."""
         values = rows[self.folder].unique().to_pylist()
         longest = max((len(quote(value, safe="")) for value in values), default=0)
         if len(self.folder) + 1 + longest > _FOLDER_NAME:
@@ -117,9 +114,7 @@ def write_tables(
     partitions: Mapping[str, FolderPartition | None] | None = None,
     part: str | None = None,
 ) -> dict[str, int]:
-    """Write tables into a folder.
-
-    Files are ``name.parquet`` and so on; a partitioned table is the folder `name`.
+    """Write tables into a folder, as ``name.parquet`` and so on; a partitioned table is the folder `name`.
 
     `rows` are pairs of a table's name and some of its rows, in any order of the tables. With `part`, which
     distinguishes the names of these files from those of others, each table is a folder. Returns the number of
@@ -152,9 +147,7 @@ def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
 def write_csv(
     frame: pd.DataFrame, path: str | os.PathLike[str], *, escape_formulas: bool = True, bom: bool = False
 ) -> None:
-    """Write any frame to a CSV file.
-
-    It is safe to open in a spreadsheet.
+    """Write any frame to a CSV file that is safe to open in a spreadsheet.
 
     The file appears whole, and is readable by its owner only; a file at `path` is replaced, whoever wrote it, as by
     `DataFrame.to_csv`. Lists are JSON, datetimes ISO 8601.
@@ -228,7 +221,7 @@ def _write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], form: FileFo
 
 @contextlib.contextmanager
 def _file(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
-    """Open a file; yield a function that writes rows."""
+    """Open a file, and yield a function that writes rows."""
     with durable.naming(path), _opened(schema, path, form) as write:
         yield write
 
@@ -255,10 +248,7 @@ def _opened(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
 def _folder(
     schema: pa.Schema, path: Path, form: FileForm, partition: FolderPartition, part: str | None
 ) -> Iterator[Write]:
-    """Open the files of a partitioned table.
-
-    Each value has one, or several where there are many rows.
-    """
+    """Open the files of a partitioned table: each value has one, or several where there are many rows."""
     from pyarrow import dataset  # takes its time, and few files are partitioned
 
     schema = partition.schema(schema)
@@ -294,10 +284,7 @@ def _folder(
 
 
 def _as_text(rows: pa.Table, *, escape_formulas: bool) -> pa.Table:
-    """Convert to what CSV can hold.
-
-    Lists become JSON, datetimes ISO 8601; names and texts are no formulas.
-    """
+    """Convert to what CSV can hold: lists to JSON, datetimes to ISO 8601, formulas to texts."""
     names, columns = rows.schema.names, [_text(column) for column in rows.columns]
     if escape_formulas:
         names = _escaped(pa.array(names, pa.string())).to_pylist()
@@ -370,7 +357,7 @@ def _sheet(schema: pa.Schema, path: Path) -> Iterator[Write]:
 
 @contextlib.contextmanager
 def _system_errors(of_library: type[Exception]) -> Iterator[None]:
-    """Raise the error of the system that a library has made an error of its own of."""
+    """Raise the error of the system in place of the library's own error that wraps it."""
     try:
         yield
     except of_library as error:

@@ -87,9 +87,7 @@ def _published(destination: str, kind: FolderKind, source: Source, overwrite: bo
 
 
 def _discard(destination: str, target: Path, replaced: Path) -> None:
-    """Remove what an earlier run wrote into a replaced folder.
-
-    The rest is kept, and an error says where.
+    """Remove what an earlier run wrote into a replaced folder; keep the rest, and say in an error where.
 
     Only names that were looked at are removed: what comes into the folder meanwhile stays, too.
     """
@@ -167,10 +165,7 @@ def _uploaded(
 
 
 def _replaced(address: str, kind: FolderKind, overwrite: bool, *, among: Iterable[str] = ()) -> set[str]:
-    """Return the names of an earlier run's files.
-
-    Others, except those `among` the new ones, are refused.
-    """
+    """Return the names of an earlier run's files; refuse others, except those `among` the new ones."""
     found = _listed(address)
     manifest = _ask(address, "cat_file", FOLDER_MANIFEST) if FOLDER_MANIFEST in found else None
     others = found.keys() - {FOLDER_MANIFEST, *among}
@@ -178,10 +173,7 @@ def _replaced(address: str, kind: FolderKind, overwrite: bool, *, among: Iterabl
 
 
 def _refuse_overlap(destination: str, target: str, sources: Iterable[tuple[str, str]]) -> None:
-    """Refuse a destination that overlaps a source.
-
-    Each source has its path, as `target` is one.
-    """
+    """Refuse a destination that overlaps a source; each source comes with its path."""
     folder = f"{target.rstrip('/')}/"
     for named, path in sources:
         other = f"{path.rstrip('/')}/"
@@ -215,10 +207,7 @@ def _earlier(
     found: Collection[str],
     described: Callable[[str], object],
 ) -> set[str]:
-    """Return the names of an earlier run's files.
-
-    Refuse if what was found is not theirs, or changed since.
-    """
+    """Return the names of an earlier run's files; refuse if others were found, or some were changed since."""
     if not found and manifest is None:
         return set()
     if not overwrite:
@@ -250,10 +239,7 @@ def _manifest(kind: str, files: dict[str, Any]) -> bytes:
 
 
 def _parsed(manifest: bytes | None) -> tuple[object, dict[str, Any]]:
-    """Return the kind and files of a manifest.
-
-    One that is damaged has none.
-    """
+    """Return the kind and files of a manifest; a damaged one has none."""
     with contextlib.suppress(ValueError, RecursionError):
         match json.loads(manifest or b""):
             case {"kind": kind, "files": dict(files)}:
