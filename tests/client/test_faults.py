@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,9 +22,6 @@ from osdi_frames.sandbox.faults import FAULTS
 from osdi_frames.shortcuts import read_table
 
 from .conftest import GROUP, Stocked
-
-#: A pull can end before its first page.
-pytestmark = pytest.mark.filterwarnings("ignore:no documents in")
 
 #: Every fault of a request, a page or an answer, with settings that make it strike within a short test.
 ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -76,24 +75,29 @@ def pulled(served: Stocked, folder: Path) -> Manifest:
 
 def check(served: Stocked) -> bool:
     """Pull, and see that there is no third outcome; tell which of the two it was."""
-    columns = [
-        "event_id",
-        "title",
-        "modified_date",
-    ]  # whole frames are compared elsewhere, and take their time
     with TemporaryDirectory() as folder:
         manifest = pulled(served, Path(folder))
-        frame = read_table(folder, "events", columns=columns)
-    found = dict(zip(frame.event_id, frame.title, strict=True))
+        found = newest_titles(manifest)
     events = served.running.admin("GET", f"events?account={GROUP}&version=v2")
-    truth = {event["identifiers"][0].removeprefix("platform:"): event["title"] for event in events}
+    truth = {event["identifiers"][0]: event["title"] for event in events}
     if manifest.complete:
         assert found == truth
-        assert len(frame) == len(truth)
     else:
         assert any(words in manifest.why for words in TELLS), manifest.why
         assert found.items() <= truth.items()
     return manifest.complete
+
+
+def newest_titles(manifest: Manifest) -> dict[str, str]:
+    """Return the titles of the events in a pull, read without the package, which takes its time."""
+    found: dict[str, tuple[str, str]] = {}
+    for name in manifest.files:
+        for line in gzip.decompress((manifest.folder / name).read_bytes()).splitlines():
+            for event in json.loads(line)["body"].get("_embedded", {}).get("osdi:events", []):
+                version = event["modified_date"], event["title"]
+                id_ = event["identifiers"][0]
+                found[id_] = max(found.get(id_, version), version)
+    return {id_: title for id_, (_, title) in found.items()}
 
 
 def at_every_page(served: Stocked, order: str, pages: int, *, times: int | None) -> list[bool]:
@@ -112,11 +116,11 @@ def test_every_fault_of_the_sandbox_is_tried():
     }
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_one_fault_once_at_every_page(stocked, order):
-    with stocked(pages=SMALL, per_page=3) as served:
-        outcomes = at_every_page(served, order, SMALL, times=1)
-    assert all(outcomes) or order.startswith(("400", "404"))
+def test_one_fault_once_at_every_page(stocked):
+    for order in ORDERS:
+        with stocked(pages=SMALL, per_page=3) as served:
+            outcomes = at_every_page(served, order, SMALL, times=1)
+        assert all(outcomes) or order.startswith(("400", "404")), order
 
 
 def test_one_fault_always_at_the_same_page(stocked):
@@ -147,29 +151,21 @@ def no_totals_and(also: Sequence[str], served: Stocked) -> None:
         served.forget()
 
 
-def test_one_fault_where_no_totals_are_reported_and_next_leads_nowhere(stocked):
+@pytest.mark.parametrize(
+    "also", ["next leads to the same page", pytest.param("no next", marks=pytest.mark.long)]
+)
+def test_one_fault_where_no_totals_are_reported(stocked, also):
     with stocked(pages=SMALL, per_page=3) as served:
-        no_totals_and(["next leads to the same page"], served)
+        no_totals_and([also], served)
 
 
-@pytest.mark.long
-def test_one_fault_where_no_totals_are_reported(stocked):
-    with stocked(pages=SMALL, per_page=3) as served:
-        no_totals_and([], served)
-        no_totals_and(["no next"], served)
-
-
-def test_rows_that_arrive_faster_than_they_are_read_are_not_chased_for_ever(stocked):
-    with stocked(pages=3, per_page=1) as served:
-        served.running.inject("insert_rows", count=2)
-        assert not check(served)
-        assert len(served.asked()) < 1000
-
-
-def test_a_pull_that_rows_outran_is_complete_once_they_arrive_no_longer(stocked, tmp_path):
+def test_rows_that_arrive_faster_than_they_are_read_are_not_chased_and_come_with_the_next_pull(
+    stocked, tmp_path
+):
     with stocked(pages=3, per_page=1) as served, served.client() as client:
         served.running.inject("insert_rows", count=2)
         assert "it grew faster than it was read" in client.pull(tmp_path).why
+        assert len(served.asked()) < 1000
         served.forget()
         assert client.pull(tmp_path).complete
         assert set(read_table(tmp_path, "events").event_id) == set(served.truth().event_id)
@@ -199,7 +195,7 @@ def try_mixture(mixture: list[tuple[str, dict[str, Any]]], *, pages: int, per_pa
         check(served)
 
 
-@settings(max_examples=6)
+@settings(max_examples=12)
 @given(mixtures(SMALL))
 def test_mixtures_of_faults(mixture):
     try_mixture(mixture, pages=SMALL, per_page=3)
