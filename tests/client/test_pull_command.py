@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from subprocess import CompletedProcess
 
-import pytest
-
 from osdi_frames.pulls import manifests
 from tests.commands import run
 
@@ -18,23 +16,18 @@ def pull(base_url: str, *words: object, key: str = "key") -> CompletedProcess[st
     return run("pull", base_url, *words, OSDI_API_KEY=key)
 
 
-@pytest.mark.parametrize("quiet", [[], ["--quiet"]], ids=["", "quiet"])
-def test_pull_as_json_is_the_manifest(stocked, tmp_path, quiet):
+def test_pull_as_json_is_the_manifest_and_a_quiet_one_says_nothing_when_it_is_complete(stocked, tmp_path):
     with stocked(pages=2) as served:
-        running = served.running
-        words = ["--json", "--rate", 100, *quiet]
-        done = pull(running.base_url, tmp_path / "pulled", *words, key=running.group_key)
-    assert (done.returncode, done.stderr) == (0, "")
-    (manifest,) = manifests(tmp_path / "pulled")
-    found = json.loads(done.stdout)
-    assert found == {"folder": str(manifest.folder)} | manifest.as_json()
-    assert found["complete"] is True
-
-
-def test_a_quiet_pull_says_nothing_when_it_is_complete(stocked, tmp_path):
-    with stocked(pages=2) as served:
-        running = served.running
-        done = pull(running.base_url, tmp_path / "pulled", "--quiet", "--rate", 100, key=running.group_key)
+        base_url, key = served.running.base_url, served.running.group_key
+        for number, quiet in enumerate([[], ["--quiet"]]):
+            folder = tmp_path / str(number)
+            done = pull(base_url, folder, "--json", "--rate", 100, *quiet, key=key)
+            assert (done.returncode, done.stderr) == (0, "")
+            (manifest,) = manifests(folder)
+            found = json.loads(done.stdout)
+            assert found == {"folder": str(manifest.folder)} | manifest.as_json()
+            assert found["complete"] is True
+        done = pull(base_url, tmp_path / "quiet", "--quiet", "--rate", 100, key=key)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
