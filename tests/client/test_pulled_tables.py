@@ -125,29 +125,3 @@ def test_a_missing_source_is_missing_in_a_pull_as_in_a_delivery(reported_twice):
         assert pulled.sort_index().equals(delivered.sort_index())
         # The service writes the word in its collections, and of some acts it was entered.
         assert not pulled.eq("none").any()
-
-
-def test_attendances_by_source_are_the_same_in_a_pull_and_in_the_webhook_archive(stocked, tmp_path):
-    archive, pull = tmp_path / "archive", tmp_path / "pull"
-    with Receiver(archive) as receiver, stocked() as served:
-        running = served.running
-        running.admin("POST", "webhooks", url=f"http://127.0.0.1:{receiver.port}/{TOKEN}", account=GROUP)
-        events = served.add(2)
-        for number in range(30):  # ten of them repeats, which replace
-            person = {"given_name": "Zoë", "email_addresses": [{"address": f"{number % 20}@example.org"}]}
-            source = {"source": f"s{number % 3}"} if number % 4 else {}
-            running.admin("POST", "attendances", event=events[number % 2], person=person, **source)
-        wait_for(lambda: not running.admin("GET", "messages?state=waiting"), interval=0.1)
-        with served.client() as client:
-            client.pull(pull, collections=["attendances"])
-        receiver.stop()
-    by_pull, by_webhook = (of.read_table(folder, "attendances") for folder in (pull, archive))
-    assert len(by_pull) == len(by_webhook) == 20
-    assert by_webhook.given_name.eq("Zoë").all()
-    assert by_pull.given_name.isna().all()
-    # Where no source is known, the collection has "none", and the delivery nothing: it is missing of both.
-    assert counts(by_pull, "source") == counts(by_webhook, "source")
-    # Of both, the delivery is kept, which has the person.
-    both = of.read_table([archive, pull], "attendances")
-    assert len(both) == 20
-    assert both.given_name.eq("Zoë").all()
