@@ -92,11 +92,6 @@ class Organisation:
         with client:
             return client.pull(folder or self.pulled, collections=options.pop("collections", ALL), **options)
 
-    def gone(self, name: str) -> set[str]:
-        """Return the ids of what is gone by what was pulled."""
-        rows = of.open(self.pulled).table(name, [ID[name], "gone_since"])
-        return {*rows.loc[rows.gone_since.notna(), ID[name]]}
-
 
 ID = {
     "events": "event_id",
@@ -184,21 +179,22 @@ def pulled_twice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PulledTwi
         )
 
 
-@pytest.mark.parametrize("name", ["events", "signatures", "attendances", "petitions", "event_campaigns"])
-def test_what_was_deleted_is_gone_since_the_second_pull_and_nothing_else(pulled_twice, name):
-    rows = of.open(pulled_twice.both).table(name)
-    gone = rows[rows.gone_since.notna()]
-    assert {*gone[ID[name]]} == pulled_twice.deleted[name]
-    assert {*gone.gone_since} <= {pulled_twice.manifests[1].finished_at}
-    if name in pulled_twice.kept:
-        assert {*rows.loc[rows.gone_since.isna(), ID[name]]} == pulled_twice.kept[name]
+@pytest.fixture(scope="module")
+def both(pulled_twice: PulledTwice) -> dict[str, pd.DataFrame]:
+    """Read the pulls and what webhooks delivered, together."""
+    return of.open(pulled_twice.both).tables([*ID])
 
 
-@pytest.mark.parametrize("name", ["events", "signatures", "attendances"])
-def test_what_is_gone_is_excluded_and_all_that_the_service_has_counts(pulled_twice, name):
-    rows = of.open(pulled_twice.both).table(name, [ID[name], "excluded"])
-    assert {*rows.excluded.dropna()} == {"gone"}
-    assert {*rows.loc[rows.excluded.isna(), ID[name]]} == pulled_twice.kept[name]
+def test_what_was_deleted_is_gone_since_the_second_pull_and_excluded_and_nothing_else(pulled_twice, both):
+    for name, deleted in pulled_twice.deleted.items():
+        rows = both[name]
+        gone = rows[rows.gone_since.notna()]
+        assert {*gone[ID[name]]} == deleted
+        assert {*gone.gone_since} <= {pulled_twice.manifests[1].finished_at}
+        if "excluded" in rows:
+            assert (rows.excluded.eq("gone") == rows.gone_since.notna()).all()
+        if name in pulled_twice.kept:
+            assert {*rows.loc[rows.gone_since.isna(), ID[name]]} == pulled_twice.kept[name]
 
 
 def test_a_pull_alone_knows_what_it_has_listed_before(pulled_twice):
@@ -225,62 +221,62 @@ def counts(report: pd.DataFrame, column: str) -> dict[Any, int]:
     return {key: int(number) for key, number in report[column].items() if number}
 
 
-def test_the_reports_of_the_pull_and_of_both_agree_on_what_the_pull_knows(pulled_twice):
-    pulled, both = of.open(pulled_twice.pulled).report(), of.open(pulled_twice.both).report()
-    assert pulled.summary["events"] == both.summary["events"] == len(pulled_twice.kept["events"])
-    assert pulled.summary["rsvps"] == both.summary["rsvps"]
-    assert pulled.summary["signatures"] == len(pulled_twice.kept["signatures"]) - len(pulled_twice.unlisted)
-    assert both.summary["signatures"] == len(pulled_twice.kept["signatures"])
-    by = f"gone by the pull that ended {pulled_twice.manifests[1].finished_at:%Y-%m-%d %H:%M} UTC"
-    assert by in both.notes
-    assert not any("gone by" in note for note in of.open(pulled_twice.both).report(include=["gone"]).notes)
-    signatures = of.open(pulled_twice.both).signatures()
-    known = signatures[~signatures.signature_id.isin(pulled_twice.unlisted)]
-    for name in ("signatures_by_source", "signatures_by_region", "signatures_by_petition"):
-        expected = counts(getattr(of, name)(known), "signatures")
-        assert counts(pulled[name], "signatures") == expected, name
-    for name in ("attendances_by_month", "attendances_by_source"):
-        pd.testing.assert_frame_equal(pulled[name], both[name])
-
-
-def test_the_reports_of_the_webhook_archive_and_of_both_agree_on_what_was_delivered(pulled_twice):
-    received, both = (
-        of.open(pulled_twice.received).report(),
-        of.open(pulled_twice.both).report(include=["gone"]),
+def test_reports_of_the_pull_of_the_webhook_archive_and_of_both_agree_on_what_each_knows(pulled_twice, both):
+    signed = [f"signatures_by_{key}" for key in ("source", "region", "petition")]
+    attended = ["attendances_by_month", "attendances_by_source"]
+    pulled, of_both = (
+        of.open(source).report(reports=[*signed, *attended])
+        for source in (pulled_twice.pulled, pulled_twice.both)
     )
-    assert received.summary["signatures"] == both.summary["signatures"]
-    for name in ("signatures_by_source", "signatures_by_region", "signatures_by_petition"):
-        assert counts(received[name], "signatures") == counts(both[name], "signatures"), name
+    assert pulled.summary["events"] == of_both.summary["events"] == len(pulled_twice.kept["events"])
+    assert pulled.summary["rsvps"] == of_both.summary["rsvps"]
+    assert pulled.summary["signatures"] == len(pulled_twice.kept["signatures"]) - len(pulled_twice.unlisted)
+    assert of_both.summary["signatures"] == len(pulled_twice.kept["signatures"])
+    by = f"gone by the pull that ended {pulled_twice.manifests[1].finished_at:%Y-%m-%d %H:%M} UTC"
+    assert by in of_both.notes
+    signatures = both["signatures"]
+    known = signatures[~signatures.signature_id.isin(pulled_twice.unlisted)]
+    for name in signed:
+        assert counts(pulled[name], "signatures") == counts(getattr(of, name)(known), "signatures"), name
+    for name in attended:
+        pd.testing.assert_frame_equal(pulled[name], of_both[name])
+    received, with_gone = (
+        of.open(source).report(reports=signed, include=include)
+        for source, include in ((pulled_twice.received, ()), (pulled_twice.both, ["gone"]))
+    )
+    assert not any("gone by" in note for note in with_gone.notes)
+    assert received.summary["signatures"] == with_gone.summary["signatures"]
+    for name in signed:
+        assert counts(received[name], "signatures") == counts(with_gone[name], "signatures"), name
 
 
-def test_the_report_of_both_has_e_mail_tags_and_place_of_each_signature(pulled_twice):
-    rows = of.open(pulled_twice.both).signatures()
+def test_both_have_e_mail_tags_and_place_of_each_signature(both):
+    rows = both["signatures"]
     assert rows.email.notna().all()
     assert rows.add_tags.map(list).tolist() == [["river"]] * len(rows)
     assert rows.location_region.isin(REGIONS).all()
-    assert "(none)" not in of.signatures_by_region(rows).index
 
 
-def test_filters_change_nothing_about_what_is_gone(pulled_twice):
-    whole = of.open(pulled_twice.both)
+def test_filters_change_nothing_about_what_is_gone(pulled_twice, both):
     filters = {
         "signatures": {"petition": pulled_twice.organisation.petitions[0]},
         "attendances": {"status": "confirmed"},
     }
     for name, chosen in filters.items():
+        archive = of.open(pulled_twice.both).where(since="2020", **chosen)
         some, every = (
-            archive.table(name, [ID[name], "excluded"]).set_index(ID[name])["excluded"].sort_index()
-            for archive in (whole.where(since="2020", **chosen), whole)
+            rows.set_index(ID[name])["excluded"].sort_index()
+            for rows in (archive.table(name, [ID[name], "excluded"]), both[name])
         )
         assert some.notna().any()
         pd.testing.assert_series_equal(some, every[every.index.isin(some.index)])
 
 
-@pytest.mark.parametrize("column", ["gone_since", "excluded"])
-def test_one_column_alone_is_the_same_as_among_all(pulled_twice, column):
-    for name in ("events", "signatures", "attendances"):
-        archive = of.open(pulled_twice.both)
-        pd.testing.assert_series_equal(archive.table(name, [column])[column], archive.table(name)[column])
+def test_one_column_alone_is_the_same_as_among_all(pulled_twice, both):
+    for column in ("gone_since", "excluded"):
+        names = ("events", "signatures", "attendances")
+        for name, frame in of.open(pulled_twice.both).tables({name: [column] for name in names}).items():
+            pd.testing.assert_series_equal(frame[column], both[name][column])
 
 
 # -- what proves nothing --
@@ -298,24 +294,40 @@ def group(tmp_path: Path) -> Iterator[Organisation]:
 
 
 def everything_gone(group: Organisation) -> dict[str, int]:
-    return {name: len(group.gone(name)) for name in ID if group.gone(name)}
+    """Count what is gone by what was pulled."""
+    tables = of.open(group.pulled).tables({name: [id_, "gone_since"] for name, id_ in ID.items()})
+    counts = {name: int(frame.gone_since.notna().sum()) for name, frame in tables.items()}
+    return {name: count for name, count in counts.items() if count}
 
 
-def test_what_the_service_still_has_is_not_gone_though_only_its_campaign_lists_it(group):
+def test_what_the_service_still_has_is_not_gone_whoever_lists_less(group, tmp_path):
     assert group.pull().complete
+    assert (
+        len(of.open(group.pulled).attendances(["event_id"])) == 4
+    )  # one event is listed by its campaign only
+    individual = group.running.individual_key
+    assert group.pull(key=individual).complete
+    assert group.pull(tmp_path / "pulled" / "of Ida", key=individual).complete
     assert everything_gone(group) == {}
-    assert len(of.open(group.pulled).attendances()) == 4
 
 
-def test_a_pull_of_what_changed_proves_nothing_and_a_full_one_finds_it(group):
+def test_only_a_full_and_complete_pull_with_its_pages_proves_what_is_gone(group):
     group.delete("events", group.events[0])
     group.delete("petitions", group.petitions[1])
-    manifest = group.pull(since="last")
-    assert manifest.complete
-    assert manifest.fewer_records == 2
+    changed = group.pull(since="last")
+    assert changed.complete
+    assert changed.fewer_records == 2
+    group.running.inject("status", status=403, path="events", page=1)
+    with pytest.raises(of.OsdiError):
+        group.pull()
     assert everything_gone(group) == {}
-    assert group.pull().complete
+    group.running.clear_faults()
+    full = group.pull()
+    assert full.complete
     assert everything_gone(group) == {"events": 1, "petitions": 1, "attendances": 2}
+    for name in full.files:
+        (full.folder / name).unlink()
+    assert everything_gone(group) == {}
 
 
 def test_what_is_gone_is_counted_as_excluded_where_an_archive_shows_its_contents(group):
@@ -324,20 +336,9 @@ def test_what_is_gone_is_counted_as_excluded_where_an_archive_shows_its_contents
     signer = group.running.admin("GET", "signatures")[0]["_links"]["osdi:person"]["href"]
     group.delete("people", signer.rpartition("/")[2])
     assert group.pull().complete
-    types = of.open(group.pulled).contents.types.set_index("table")
-    assert {"petitions", "event_campaigns", "people"} <= everything_gone(group).keys()
-    assert {name: count for name, count in types.excluded.items() if count} == everything_gone(group)
-
-
-def test_a_pull_that_is_not_complete_proves_nothing_until_it_goes_on(group):
-    group.delete("events", group.events[0])
-    group.running.inject("status", status=403, path="events", page=1)
-    with pytest.raises(of.OsdiError):
-        group.pull(collections=["events"])
-    assert everything_gone(group) == {}
-    group.running.clear_faults()
-    assert group.pull(collections=["events"]).complete
-    assert everything_gone(group) == {"events": 1}
+    types, gone = of.open(group.pulled).contents.types.set_index("table"), everything_gone(group)
+    assert {"petitions", "event_campaigns", "people"} <= gone.keys()
+    assert {name: count for name, count in types.excluded.items() if count} == gone
 
 
 def test_a_report_says_that_the_newest_pull_is_not_complete_wherever_it_is_found(group, monkeypatch):
@@ -346,17 +347,3 @@ def test_a_report_says_that_the_newest_pull_is_not_complete_wherever_it_is_found
     for source in ("pulled", "pulled/*", "pulled/*/*.gz", ".", of.manifests("pulled")[-1].folder):
         with pytest.warns(of.SourceWarning, match="the newest pull is not complete"):
             of.report(source, reports=[])
-
-
-def test_a_key_that_lists_less_proves_nothing_of_what_another_key_lists(group, tmp_path):
-    individual = group.running.individual_key
-    assert group.pull(key=individual).complete
-    assert group.pull(tmp_path / "pulled" / "of Ida", key=individual).complete
-    assert everything_gone(group) == {}
-
-
-def test_a_pull_of_which_a_page_was_taken_away_proves_nothing(group):
-    manifest = group.pull()
-    for name in manifest.files:
-        (manifest.folder / name).unlink()
-    assert everything_gone(group) == {}

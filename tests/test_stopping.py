@@ -283,7 +283,7 @@ def test_an_interrupt_while_the_database_asks_python_is_no_misfit_of_a_document(
 def test_an_interrupted_query_of_the_database_is_a_keyboard_interrupt():
     program = (
         "import _thread, threading, osdi_frames as of\n"
-        "from osdi_frames.parsing.database import engine\n"
+        "from osdi_frames.engine import engine\n"
         "threading.Timer(0.5, _thread.interrupt_main).start()\n"
         "try:\n"
         "    with engine() as lent:\n"
