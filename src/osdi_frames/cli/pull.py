@@ -9,8 +9,8 @@ from osdi_frames.cli.options import as_json, positive, prefix, print_json, progr
 from osdi_frames.client.client import Client
 from osdi_frames.client.collections import COLLECTION_NAMES
 from osdi_frames.client.proof import MAX_PAGES
-from osdi_frames.errors import IncompletePull, printable
-from osdi_frames.messages import quoted_path
+from osdi_frames.errors import IncompletePull
+from osdi_frames.messages import printable, quoted_path
 
 
 @runs("OSDI_API_KEY=… osdi-frames pull https://example.org/api/v2 archive --with attendances --since last")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from osdi_frames.errors import UnknownValue, nearest
-from osdi_frames.messages import quoted
+from osdi_frames.errors import UnknownValue
+from osdi_frames.messages import nearest, quoted
 from osdi_frames.tables.fields import Version
 
 

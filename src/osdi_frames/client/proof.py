@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 
 from osdi_frames.client.answers import utc
 from osdi_frames.document_forms import value_at
-from osdi_frames.errors import counted
-from osdi_frames.messages import quoted
+from osdi_frames.messages import counted, quoted
 
 #: Pages of a collection that are read at most: at 25 rows a page, 2.5 million records.
 MAX_PAGES = 100_000

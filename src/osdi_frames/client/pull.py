@@ -31,7 +31,7 @@ from osdi_frames.errors import (
     ResourceNotFound,
     ServiceWarning,
 )
-from osdi_frames.messages import nearest, quoted, quoted_path, shorten
+from osdi_frames.messages import quoted, quoted_path, shorten
 from osdi_frames.problems import warn_caller
 from osdi_frames.pulls import MANIFEST_FORM, CollectionPulled, Manifest, manifests
 from osdi_frames.tables.fields import DATES, Version
