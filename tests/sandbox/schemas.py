@@ -9,144 +9,107 @@ from jsonschema import Draft202012Validator
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
-TEXTS: Schema = {"type": "array", "items": TEXT}
 FLOAT: Schema = {"type": "number"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
+FROM_1: Schema = {"type": "integer", "minimum": 1}
 BOOLEAN: Schema = {"type": "boolean"}
 DATETIME: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"}
 IDENTIFIERS: Schema = {"type": "array", "items": {"type": "string", "pattern": "^[^:]+:"}, "minItems": 1}
-LINK: Schema = {
-    "type": "object",
-    "properties": {"href": {"type": "string", "pattern": "^http://127.0.0.1:"}},
-    "required": ["href"],
-    "additionalProperties": False,
-}
 
 
-def closed(properties: dict[str, Schema], *, optional: tuple[str, ...] = ()) -> Schema:
-    """Describe an object with these keys and no others; all required but the optional ones."""
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+def closed(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    """Describe an object with these keys and no others."""
+    properties = required | (optional or {})
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*required],
+        "additionalProperties": False,
+    }
 
 
-def constant(value: object) -> Schema:
-    return {"const": value}
+def each(schema: Schema, *names: str) -> dict[str, Schema]:
+    """Describe several keys alike."""
+    return dict.fromkeys(names, schema)
 
 
 def array(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
+TEXTS = array(TEXT)
+LINK = closed({"href": {"type": "string", "pattern": "^http://127.0.0.1:"}})
+
 # 2.2
+POINT = each(FLOAT, "latitude", "longitude")
 LOCATION = closed(
     {
-        "venue": TEXT,
-        "address_lines": {"type": "array", "items": TEXT, "maxItems": 1},
-        "locality": TEXT,
-        "region": TEXT,
-        "postal_code": TEXT,
-        "country": TEXT,
-        "language": constant("en"),
-        "location": closed(
-            {"latitude": FLOAT, "longitude": FLOAT, "accuracy": {"enum": ["Rooftop", "Approximate"]}},
-            optional=("latitude", "longitude"),
-        ),
+        **each(TEXT, "region", "country"),
+        "language": {"const": "en"},
+        "location": closed({"accuracy": {"enum": ["Rooftop", "Approximate"]}}, POINT),
     },
-    optional=("venue", "address_lines", "locality", "postal_code"),
+    {**each(TEXT, "venue", "locality", "postal_code"), "address_lines": TEXTS | {"maxItems": 1}},
 )
 # 2.3
-REMINDER = closed({"method": constant("email"), "minutes": constant(1440)})
+REMINDER = closed({"method": {"const": "email"}, "minutes": {"const": 1440}})
 STATES = {
-    "status": constant("confirmed"),
-    "transparence": constant("opaque"),
+    "status": {"const": "confirmed"},
+    "transparence": {"const": "opaque"},
     "visibility": {"enum": ["public", "private"]},
 }
 
 
 def curies(prefix: str, version: str) -> Schema:
     """Describe curies (2.5)."""
-    entry = closed(
-        {
-            "name": {"enum": ["osdi", prefix]},
-            "href": {"type": "string", "pattern": rf"/{version}/\{{rel\}}$"},
-            "templated": constant(True),
-        }
-    )
-    return {"type": "array", "items": entry, "minItems": 2, "maxItems": 2}
+    href = {"type": "string", "pattern": rf"/{version}/\{{rel\}}$"}
+    entry = closed({"name": {"enum": ["osdi", prefix]}, "href": href, "templated": {"const": True}})
+    return array(entry) | {"minItems": 2, "maxItems": 2}
+
+
+def event_links(prefix: str, version: str, *attendances: str) -> Schema:
+    names = ("self", *attendances, "osdi:creator", "osdi:organizer", f"{prefix}:embed")
+    required = each(LINK, *names) | {"curies": curies(prefix, version)}
+    return closed(required, {f"{prefix}:event_campaign": LINK})
 
 
 def event_v2(prefix: str = "platform") -> Schema:
     """Describe a v2 event (2.1 to 2.5)."""
-    optional_fields = {
-        "name": TEXT,
-        "description": TEXT,
-        "instructions": TEXT,
-        "browser_url": TEXT,
-        "featured_image_url": TEXT,
-        "start_date": DATETIME,
-        "end_date": DATETIME,
-        f"{prefix}:event_campaign_id": TEXT,
-        "capacity": {"type": "integer"},
-        f"{prefix}:sponsor": closed({"title": TEXT, "browser_url": TEXT}),
-    }
-    links = {
-        "self": LINK,
-        "osdi:attendances": LINK,
-        "osdi:record_attendance_helper": LINK,
-        "osdi:creator": LINK,
-        "osdi:organizer": LINK,
-        f"{prefix}:event_campaign": LINK,
-        f"{prefix}:embed": LINK,
-        "curies": curies(prefix, "v2"),
-    }
-    fields = {
+    required = {
         "identifiers": IDENTIFIERS,
-        "origin_system": TEXT,
-        "created_date": DATETIME,
-        "modified_date": DATETIME,
-        "title": TEXT,
+        **each(TEXT, "origin_system", "title"),
+        **each(DATETIME, "created_date", "modified_date"),
         "location": LOCATION,
         "total_accepted": COUNT,
         **STATES,
-        "guests_can_invite_others": constant(True),
+        "guests_can_invite_others": {"const": True},
         f"{prefix}:hidden": BOOLEAN,
         "reminders": array(REMINDER),
-        "_links": closed(links, optional=(f"{prefix}:event_campaign",)),
+        "_links": event_links(prefix, "v2", "osdi:attendances", "osdi:record_attendance_helper"),
     }
-    return closed(fields | optional_fields, optional=tuple(optional_fields))
+    optional = {
+        **each(TEXT, "name", "description", "instructions", "browser_url", "featured_image_url"),
+        **each(DATETIME, "start_date", "end_date"),
+        f"{prefix}:event_campaign_id": TEXT,
+        "capacity": {"type": "integer"},
+        f"{prefix}:sponsor": closed(each(TEXT, "title", "browser_url")),
+    }
+    return closed(required, optional)
 
 
 POSTAL_ADDRESS = closed(
-    properties := {
+    {},
+    {
         "primary": BOOLEAN,
         "address_lines": TEXTS,
-        "locality": TEXT,
-        "region": TEXT,
-        "postal_code": TEXT,
-        "country": TEXT,
-        "language": TEXT,
-        "location": closed(
-            {"latitude": FLOAT, "longitude": FLOAT, "accuracy": TEXT},
-            optional=("latitude", "longitude", "accuracy"),
-        ),
+        **each(TEXT, "locality", "region", "postal_code", "country", "language"),
+        "location": closed({}, POINT | {"accuracy": TEXT}),
     },
-    optional=tuple(properties),
 )
 # 2.7, sub-fields of a person that can be entered
 ENTERED = {
-    "given_name": TEXT,
-    "family_name": TEXT,
-    "email_addresses": array(
-        closed(
-            {"primary": BOOLEAN, "address": TEXT, "status": TEXT}, optional=("primary", "address", "status")
-        )
-    ),
-    "phone_numbers": array(
-        closed(
-            {"primary": BOOLEAN, "number": TEXT, "number_type": TEXT, "status": TEXT},
-            optional=("primary", "number", "number_type", "status"),
-        )
-    ),
+    **each(TEXT, "given_name", "family_name"),
+    "email_addresses": array(closed({}, {"primary": BOOLEAN, **each(TEXT, "address", "status")})),
+    "phone_numbers": array(closed({}, {"primary": BOOLEAN, **each(TEXT, "number", "number_type", "status")})),
     "postal_addresses": array(POSTAL_ADDRESS),
     "languages_spoken": TEXTS,
     "custom_fields": {"type": "object", "additionalProperties": TEXT},
@@ -154,121 +117,87 @@ ENTERED = {
 }
 
 
-def person_v1(prefix: str = "platform") -> Schema:
+def with_entered(required: dict[str, Schema]) -> Schema:
+    """Describe a person with these fields, and those that were entered."""
+    return closed(required, {name: schema for name, schema in ENTERED.items() if name not in required})
+
+
+def person_v1() -> Schema:
     """Describe a person embedded in a v1 event (2.8)."""
     relations = ("question_answers", "attendance", "signatures", "submissions", "donations")
-    own = {
-        "identifiers": IDENTIFIERS,
-        "created_at": DATETIME,
-        "modified_at": DATETIME,
-        "originating_system": TEXT,
-        "_links": closed({"self": LINK, **{f"osdi:{name}": LINK for name in relations}}),
-    }
-    return closed(ENTERED | own, optional=tuple(name for name in ENTERED if name != "identifiers"))
+    return with_entered(
+        {
+            "identifiers": IDENTIFIERS,
+            **each(DATETIME, "created_at", "modified_at"),
+            "originating_system": TEXT,
+            "_links": closed(each(LINK, "self", *(f"osdi:{name}" for name in relations))),
+        }
+    )
 
 
 def event_v1(prefix: str = "platform") -> Schema:
     """Describe a v1 event (2.8)."""
-    optional_fields = {
-        "description": TEXT,
-        f"{prefix}:event_instructions": TEXT,
-        "url": TEXT,
-        "start": DATETIME,
-        f"{prefix}:event_campaign_id": TEXT,
-        f"{prefix}:sponsor": closed({"summary": TEXT, "url": TEXT}),
-    }
-    links = {
-        "self": LINK,
-        "osdi:attendance": LINK,
-        "osdi:creator": LINK,
-        "osdi:organizer": LINK,
-        f"{prefix}:event_campaign": LINK,
-        f"{prefix}:embed": LINK,
-        "curies": curies(prefix, "v1"),
-    }
-    fields = {
+    required = {
         "identifiers": IDENTIFIERS,
-        "originating_system": TEXT,
-        "created_at": DATETIME,
-        "modified_at": DATETIME,
-        "summary": TEXT,
+        **each(TEXT, "originating_system", "summary"),
+        **each(DATETIME, "created_at", "modified_at"),
         "location": LOCATION,
         "total_accepted": COUNT,
         **STATES,
-        "guestsCanInviteOthers": constant(True),
+        "guestsCanInviteOthers": {"const": True},
         "reminders": array(REMINDER),
-        "_links": closed(links, optional=(f"{prefix}:event_campaign",)),
-        "_embedded": closed({"osdi:creator": person_v1(prefix), "osdi:organizer": person_v1(prefix)}),
+        "_links": event_links(prefix, "v1", "osdi:attendance"),
+        "_embedded": closed(each(person_v1(), "osdi:creator", "osdi:organizer")),
     }
-    return closed(fields | optional_fields, optional=tuple(optional_fields))
+    optional = {
+        **each(TEXT, "description", f"{prefix}:event_instructions", "url", f"{prefix}:event_campaign_id"),
+        "start": DATETIME,
+        f"{prefix}:sponsor": closed(each(TEXT, "summary", "url")),
+    }
+    return closed(required, optional)
 
 
 def collection(
     name: str, item: Schema, *, version: str = "v2", prefix: str = "platform", link_array: str | None = None
 ) -> Schema:
     """Describe a page of a collection (2.6); that of people has no totals."""
-    links = {"self": LINK, "next": LINK, link_array or name: array(LINK), "curies": curies(prefix, version)}
-    totals = ("total_pages", "total_records") if name == "osdi:people" else ()
-    page = closed(
-        {
-            "total_pages": COUNT,
-            "per_page": {"type": "integer", "minimum": 1},
-            "page": {"type": "integer", "minimum": 1},
-            "total_records": COUNT,
-            "_links": closed(links, optional=("next",)),
-            "_embedded": closed({name: array(item)}),
-        }
-    )
-    for missing in totals:
-        page["required"].remove(missing)
-        del page["properties"][missing]
-    return page
+    links = {"self": LINK, link_array or name: array(LINK), "curies": curies(prefix, version)}
+    totals = {} if name == "osdi:people" else each(COUNT, "total_pages", "total_records")
+    numbers = each(FROM_1, "per_page", "page")
+    embedded = closed({name: array(item)})
+    return closed({**totals, **numbers, "_links": closed(links, {"next": LINK}), "_embedded": embedded})
 
 
+MADE = {"identifiers": IDENTIFIERS, **each(DATETIME, "created_date", "modified_date")}
 REFERRER_DATA = closed(
-    {
-        "source": TEXT,
-        "referrer": TEXT,
-        "website": TEXT,
-        "email_referrer": TEXT,
-        "mobile_message_referrer": TEXT,
-    },
-    optional=("source", "referrer", "website", "email_referrer", "mobile_message_referrer"),
+    {}, each(TEXT, "source", "referrer", "website", "email_referrer", "mobile_message_referrer")
 )
-
-
-MADE = {"identifiers": IDENTIFIERS, "created_date": DATETIME, "modified_date": DATETIME}
 
 
 def linked(prefix: str, *names: str) -> Schema:
     """Describe the links of a resource of v2 that stands alone or in a collection: these, self and curies."""
-    return closed({"self": LINK, **dict.fromkeys(names, LINK), "curies": curies(prefix, "v2")})
+    return closed({**each(LINK, "self", *names), "curies": curies(prefix, "v2")})
+
+
+def act(name: str, parent: str, prefix: str = "platform") -> Schema:
+    """Describe an act as the API answers it: the person is linked, never embedded."""
+    required = {
+        **MADE,
+        **own_fields(name, prefix),
+        **each(TEXT, f"{prefix}:person_id", f"{prefix}:{parent}_id"),
+        f"{prefix}:referrer_data": REFERRER_DATA,
+        "_links": linked(prefix, "osdi:person", f"{'platform' if parent == 'survey' else 'osdi'}:{parent}"),
+    }
+    comments = {"comments": required.pop("comments")} if "comments" in required else {}
+    return closed(required, comments)
 
 
 def signature(prefix: str = "platform") -> Schema:
-    """Describe a signature as the API answers it: the person is linked, never embedded."""
-    fields = {
-        **MADE,
-        "comments": TEXT,
-        f"{prefix}:person_id": TEXT,
-        f"{prefix}:petition_id": TEXT,
-        f"{prefix}:referrer_data": REFERRER_DATA,
-        "_links": linked(prefix, "osdi:person", "osdi:petition"),
-    }
-    return closed(fields, optional=("comments",))
+    return act("signature", "petition", prefix)
 
 
 def attendance(prefix: str = "platform") -> Schema:
-    """Describe an attendance as the API answers it."""
-    fields = {
-        **MADE,
-        "status": TEXT,
-        f"{prefix}:person_id": TEXT,
-        f"{prefix}:event_id": TEXT,
-        f"{prefix}:referrer_data": REFERRER_DATA,
-        "_links": linked(prefix, "osdi:person", "osdi:event"),
-    }
-    return closed(fields)
+    return act("attendance", "event", prefix)
 
 
 def person(prefix: str = "platform", *, alone: bool = True) -> Schema:
@@ -276,160 +205,120 @@ def person(prefix: str = "platform", *, alone: bool = True) -> Schema:
     relations = ("attendances", "signatures", "submissions", "donations", "outreaches", "taggings")
     links = (*(f"osdi:{name}" for name in relations), f"{prefix}:responses")
     own = {**MADE, "origin_system": TEXT, "custom_fields": ENTERED["custom_fields"]}
-    own["_links"] = linked(prefix, *links) if alone else closed(dict.fromkeys(("self", *links), LINK))
-    optional = tuple(name for name in ENTERED if name not in own)
-    return closed(ENTERED | own, optional=optional)
+    return with_entered(
+        own | {"_links": linked(prefix, *links) if alone else closed(each(LINK, "self", *links))}
+    )
 
 
-TITLED = {
-    **MADE,
-    "origin_system": TEXT,
-    "title": TEXT,
-    **dict.fromkeys(("name", "description", "browser_url", "featured_image_url"), TEXT),
-}
-OPTIONAL = ("name", "description", "browser_url", "featured_image_url")
+def published(
+    prefix: str, links: tuple[str, ...], required: dict[str, Schema], *texts: str, creator: bool = True
+) -> Schema:
+    """Describe what organizers publish besides events, with its creator embedded."""
+    names = (*links, *(["osdi:creator"] if creator else []), f"{prefix}:embed")
+    embedded = {"_embedded": closed({"osdi:creator": person(prefix, alone=False)})}
+    own = {**MADE, **each(TEXT, "origin_system", "title"), f"{prefix}:hidden": BOOLEAN, **required}
+    optional = {
+        **each(TEXT, "name", "description", "browser_url", "featured_image_url", *texts),
+        f"{prefix}:sponsor": closed(each(TEXT, "title", "url")),
+    }
+    return closed({**own, "_links": linked(prefix, *names), **(embedded if creator else {})}, optional)
 
 
 def petition(prefix: str = "platform") -> Schema:
-    """Describe a petition, which embeds its creator."""
-    names = ("osdi:signatures", "osdi:record_signature_helper", "osdi:creator", f"{prefix}:embed")
-    fields = {
-        **TITLED,
-        "petition_text": TEXT,
-        "target": array(closed({"name": TEXT})),
-        "total_signatures": COUNT,
-        f"{prefix}:hidden": BOOLEAN,
-        f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
-        "_links": linked(prefix, *names),
-        "_embedded": closed({"osdi:creator": person(prefix, alone=False)}),
-    }
-    return closed(fields, optional=(*OPTIONAL, "petition_text", "target", f"{prefix}:sponsor"))
+    links = "osdi:signatures", "osdi:record_signature_helper"
+    made = published(prefix, links, {"total_signatures": COUNT}, "petition_text")
+    made["properties"]["target"] = array(closed({"name": TEXT}))
+    return made
 
 
 def event_campaign(prefix: str = "platform") -> Schema:
-    """Describe an event campaign."""
-    host = dict.fromkeys(("host_pitch", "host_instructions", "host_url"), TEXT)
-    fields = {
-        **TITLED,
-        **host,
-        "total_events": COUNT,
-        "total_rsvps": COUNT,
-        f"{prefix}:hidden": BOOLEAN,
-        f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
-        "_links": linked(prefix, "osdi:events", f"{prefix}:embed"),
-    }
-    return closed(fields, optional=(*OPTIONAL, *host, f"{prefix}:sponsor"))
-
-
-def _called(prefix: str, acts: str, links: tuple[str, ...], own: dict[str, Schema]) -> Schema:
-    """Describe what people act on as they do on forms; it embeds its creator."""
-    fields = {
-        **TITLED,
-        "call_to_action": TEXT,
-        **own,
-        f"total_{acts}": COUNT,
-        f"{prefix}:hidden": BOOLEAN,
-        f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
-        "_links": linked(prefix, *links, "osdi:creator", f"{prefix}:embed"),
-        "_embedded": closed({"osdi:creator": person(prefix, alone=False)}),
-    }
-    return closed(fields, optional=(*OPTIONAL, "call_to_action", "targets", f"{prefix}:sponsor"))
+    host = ("host_pitch", "host_instructions", "host_url")
+    totals = each(COUNT, "total_events", "total_rsvps")
+    return published(prefix, ("osdi:events",), totals, *host, creator=False)
 
 
 def form(prefix: str = "platform") -> Schema:
-    """Describe a form."""
     links = "osdi:submissions", "osdi:record_submission_helper"
-    return _called(prefix, "submissions", links, {})
+    return published(prefix, links, {"total_submissions": COUNT}, "call_to_action")
 
 
 def fundraising_page(prefix: str = "platform") -> Schema:
     """Describe a fundraising page: its total is a number."""
     links = "osdi:donations", "osdi:record_donation_helper"
-    return _called(prefix, "donations", links, {"total_amount": FLOAT, "currency": TEXT})
+    required = {"total_donations": COUNT, "total_amount": FLOAT, "currency": TEXT}
+    return published(prefix, links, required, "call_to_action")
 
 
 def advocacy_campaign(prefix: str = "platform") -> Schema:
     """Describe an advocacy campaign: its targets are a text."""
     links = "osdi:outreaches", "osdi:record_outreach_helper"
-    return _called(prefix, "outreaches", links, {"type": {"enum": ["email", "phone"]}, "targets": TEXT})
+    required = {"total_outreaches": COUNT, "type": {"enum": ["email", "phone"]}}
+    return published(prefix, links, required, "call_to_action", "targets")
 
 
 def survey(prefix: str = "platform") -> Schema:
-    """Describe a survey."""
-    return _called(prefix, "responses", (f"{prefix}:responses", f"{prefix}:record_response_helper"), {})
+    links = f"{prefix}:responses", f"{prefix}:record_response_helper"
+    return published(prefix, links, {"total_responses": COUNT}, "call_to_action")
 
 
 AMOUNT: Schema = {"type": "string", "pattern": r"^[0-9]+\.[0-9]{2}$"}
 
-#: The fields of acts of their own.
-OF_ACTS: dict[str, dict[str, Schema]] = {
-    "submission": {},
-    "donation": {
-        "amount": AMOUNT,
-        "currency": TEXT,
-        "recipients": array(closed({"display_name": TEXT, "amount": AMOUNT})),
-        "payment": closed({"method": TEXT, "reference_number": TEXT, "authorization_stored": BOOLEAN}),
-        "<p>:recurrence": closed({"recurring": BOOLEAN, "period": TEXT}, optional=("period",)),
-    },
-    "outreach": {
-        "type": {"enum": ["email", "phone"]},
-        "subject": TEXT,
-        "message": TEXT,
-        "targets": array(closed({"title": TEXT, "given_name": TEXT}, optional=("given_name",))),
-    },
-    "response": {},
-}
 
-
-def act_of_form(name: str, parent: str, prefix: str = "platform") -> Schema:
-    """Describe an act as the API answers it: the person is linked, never embedded."""
-    fields = {
-        **MADE,
-        **{key.replace("<p>", prefix): schema for key, schema in OF_ACTS[name].items()},
-        f"{prefix}:person_id": TEXT,
-        f"{prefix}:{parent}_id": TEXT,
-        f"{prefix}:referrer_data": REFERRER_DATA,
-        "_links": linked(prefix, "osdi:person", f"{'platform' if parent == 'survey' else 'osdi'}:{parent}"),
-    }
-    return closed(fields)
+def own_fields(act: str, prefix: str) -> dict[str, Schema]:
+    """Describe the fields that only one kind of act has."""
+    return {
+        "signature": {"comments": TEXT},
+        "attendance": {"status": TEXT},
+        "donation": {
+            "amount": AMOUNT,
+            "currency": TEXT,
+            "recipients": array(closed({"display_name": TEXT, "amount": AMOUNT})),
+            "payment": closed({**each(TEXT, "method", "reference_number"), "authorization_stored": BOOLEAN}),
+            f"{prefix}:recurrence": closed({"recurring": BOOLEAN}, {"period": TEXT}),
+        },
+        "outreach": {
+            "type": {"enum": ["email", "phone"]},
+            **each(TEXT, "subject", "message"),
+            "targets": array(closed({"title": TEXT}, {"given_name": TEXT})),
+        },
+    }.get(act, {})
 
 
 def tag(prefix: str = "platform") -> Schema:
-    """Describe a tag."""
     return closed({**MADE, "name": TEXT, "_links": linked(prefix, "osdi:taggings")})
 
 
-def action(prefix: str, parent: str, own: dict[str, Schema]) -> Schema:
+def delivered(name: str, parent: str, prefix: str) -> Schema:
     """Describe what a webhook delivers of an act: what was entered, the person inline (2.7)."""
-    dates = {"created_date": DATETIME, "modified_date": DATETIME}
-    fields = {
-        **MADE,
-        **own,
-        f"{prefix}:referrer_data": REFERRER_DATA,
-        "person": closed(ENTERED | dates, optional=tuple(ENTERED)),
-        "add_tags": TEXTS,
-        "_links": closed({"self": LINK, "osdi:person": LINK, parent: LINK}),
-    }
-    return closed(fields, optional=("comments", f"{prefix}:referrer_data", "add_tags"))
+    dates = each(DATETIME, "created_date", "modified_date")
+    rel = prefix if parent == "survey" else "osdi"
+    required = {**MADE, "person": closed(dates, ENTERED), **own_fields(name, prefix)}
+    required["_links"] = closed(each(LINK, "self", "osdi:person", f"{rel}:{parent}"))
+    optional = {f"{prefix}:referrer_data": REFERRER_DATA, "add_tags": TEXTS}
+    if "comments" in required:
+        optional["comments"] = required.pop("comments")
+    return closed(required, optional)
+
+
+PARENTS = {
+    "signature": "petition",
+    "attendance": "event",
+    "submission": "form",
+    "response": "survey",
+    "donation": "fundraising_page",
+    "outreach": "advocacy_campaign",
+}
 
 
 def delivery(prefix: str = "platform") -> Schema:
     """Describe the body of a webhook request (2.7)."""
-    hashes = {
-        "osdi:signature": action(prefix, "osdi:petition", {"comments": TEXT}),
-        "osdi:attendance": action(prefix, "osdi:event", {"status": TEXT}),
-        "osdi:submission": action(prefix, "osdi:form", {}),
-        "osdi:donation": action(
-            prefix,
-            "osdi:fundraising_page",
-            {key.replace("<p>", prefix): schema for key, schema in OF_ACTS["donation"].items()},
-        ),
-        "osdi:outreach": action(prefix, "osdi:advocacy_campaign", OF_ACTS["outreach"]),
-        f"{prefix}:response": action(prefix, f"{prefix}:survey", {}),
-    }
     siblings = {
-        f"{prefix}:sponsor": closed({"title": TEXT, "url": TEXT}),
+        f"{prefix}:sponsor": closed(each(TEXT, "title", "url")),
         "idempotency_key": {"type": "string", "minLength": 1},
+    }
+    hashes = {
+        f"{prefix if name == 'response' else 'osdi'}:{name}": delivered(name, parent, prefix)
+        for name, parent in PARENTS.items()
     }
     of_types = [
         {"if": {"required": [name]}, "then": closed({name: hashed, **siblings})}

@@ -86,7 +86,7 @@ def done(caller, act, of_id, person, **fields):
 def test_collections_have_the_keys_and_fields_of_their_resources_and_every_link_resolves(alone, caller, act):
     of_id = published(alone, caller, act)
     made = [done(caller, act, of_id, person) for person in (ADA, BEN)]
-    one = schemas.act_of_form(act.name, act.of)
+    one = schemas.act(act.name, act.of)
     for path, key, schema, count in (
         (f"{act.of}s", act.key_of, getattr(schemas, act.of)(), 1),
         (f"{act.of}s/{of_id}/{act.plural}", act.key, one, 2),
