@@ -1,5 +1,6 @@
 """A report is one declaration: declared here, it appears in functions, plots, page, terminal and files."""
 
+import pkgutil
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import osdi_frames as of
-from osdi_frames import page
+from osdi_frames import page, reports
 from osdi_frames.errors import MissingColumn
 from osdi_frames.messages import printable
 from osdi_frames.output.files import FileForm, write_tables
@@ -314,3 +315,8 @@ def test_the_page_is_made_of_any_reports():
     html = page.render(reading, now=pd.Timestamp("2026-06-01", tz="UTC"))
     assert "Signatures by petition and week" in html
     assert "RSVPs by campaign" not in html
+
+
+def test_the_docstring_of_the_package_lists_its_modules():
+    listed = {*re.findall(r"`(\w+)`", reports.__doc__)}
+    assert {module.name for module in pkgutil.iter_modules(reports.__path__)} <= listed

@@ -24,17 +24,13 @@ _NULLABLE = {
 def _dtype(kind: pa.DataType) -> Any:
     """Return the dtype of an Arrow type, None for that of pandas.
 
-    Of amounts it is Arrow's: sums are exact, and it is the same whatever rows come; Python objects would be neither
-    where there are none.
+    Amounts keep Arrow's: sums are exact, and the dtype is the same whatever rows come, as that of objects is not.
     """
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _NULLABLE.get(kind)
 
 
 def frame(table: pa.Table) -> pd.DataFrame:
-    """Return an Arrow table as a DataFrame.
-
-    It has the dtypes that pandas users expect.
-    """
+    """Return an Arrow table as a DataFrame of the dtypes that pandas users expect."""
     flat, lists = table, {}
     for number, field in enumerate(table.schema):
         if pa.types.is_list(field.type) or pa.types.is_large_list(field.type):
@@ -48,10 +44,7 @@ def frame(table: pa.Table) -> pd.DataFrame:
 
 
 def _lists(column: pa.ListArray) -> list[list[Any] | None]:
-    """Return lists as `to_pylist` does.
-
-    Lists of texts take two thirds of its time.
-    """
+    """Return lists as `to_pylist` does; lists of texts take two thirds of its time."""
     if not pa.types.is_string(column.type.value_type):
         listed: list[list[Any] | None] = column.to_pylist()
         return listed
@@ -72,9 +65,8 @@ def as_frame(
     example: str = "osdi_frames.read_events(source)",
     columns: Iterable[str] | None = None,
 ) -> pd.DataFrame:
-    """Return any frame as a pandas DataFrame.
+    """Return a DataFrame, Arrow table or reader, DuckDB relation or other Arrow stream as a pandas DataFrame.
 
-    That is a DataFrame, Arrow table or reader, DuckDB relation or other Arrow stream.
     Of a Dask DataFrame only the named `columns` are computed, if any are named. Raise InvalidColumn for
     anything else; the message names the `caller` that takes it, and an `example` of a call that returns one.
 

@@ -110,9 +110,9 @@ def render(made: ReportResult, *, now: datetime) -> str:
 
 
 def _of_inspection(found: Inspection, others: Mapping[str, int]) -> dict[str, Any]:
-    """Return what was found, with counts of problems.
+    """Return what was found, with the number of problems and, apart, of keys that no table reads.
 
-    Keys that no table reads are counted apart. What counts all the same is no problem of the page.
+    What counts all the same is no problem of the page.
     """
     by_key = found.by_key[found.by_key["problem"] != ProblemKind.OTHER_TYPE]
     outcome = by_key["problem"].map(_OF_KIND).fillna(by_key["severity"].map(_OUTCOMES))

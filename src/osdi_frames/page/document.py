@@ -17,18 +17,12 @@ _HOW_TO_INCLUDE = re.compile("; include=.*")
 
 
 def text(name: str) -> str:
-    """Return a file of this package.
-
-    The package may be a zip file.
-    """
+    """Return a file of this package, which may be a zip file."""
     return (resources.files(__package__) / name).read_text("utf-8")
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Fill a template.
-
-    All text is escaped that is not the package's own.
-    """
+    """Fill a template; all text is escaped that is not the package's own."""
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,

@@ -49,9 +49,7 @@ _PICTURE: Final = Markup(
 
 
 def picture(draw: Callable[..., object], *, height: float, label: str) -> Markup:
-    """Draw a wide and a narrow figure; return both.
-
-    They are one element of the page; `draw` takes the axes as ``ax=``.
+    """Draw a wide and a narrow figure, as one element of the page; `draw` takes the axes as ``ax=``.
 
     `height` is in inches, `label` is what a screen reader says.
     """
@@ -80,10 +78,7 @@ def _address(draw: Callable[..., object], *, width: float, height: float) -> str
 
 
 def _lay_out(figure: Figure) -> Bbox | None:
-    """Place the axes; saving would draw the figure for that.
-
-    Returns the part of the figure that a map needs, as it has a height of its own.
-    """
+    """Place the axes, for which saving would draw the figure, and return the part of the figure that a map needs."""
     if layout := figure.get_layout_engine():
         layout.execute(figure)
     figure.set_layout_engine(None)

@@ -96,9 +96,9 @@ def sentence(text: str) -> str:
 
 
 def _plot(declared: Report, report: pd.DataFrame) -> Markup | None:
-    """Draw a report over time, or on people.
+    """Draw a report over time, or on people; other reports have bars in their tables.
 
-    Of cohorts the last are drawn, as far as the table goes. Others have bars in their tables.
+    Of cohorts the last are drawn, as far as the table goes.
     """
     draw, height = plots.drawing(declared), _HEIGHT
     if draw is None or not (declared.is_over_time or declared.part == "people"):
@@ -115,10 +115,9 @@ def _plot(declared: Report, report: pd.DataFrame) -> Markup | None:
 
 
 def _figures(made: ReportResult) -> list[tuple[str, Section]]:
-    """Return maps, and the hours of the week.
+    """Return maps, and the hours of the week, of rows that have places.
 
-    There are some where rows have places. Where small counts are hidden, discs of events are of one size, and people
-    have no places.
+    Where small counts are hidden, discs of events are of one size, and people have no places.
     """
     found = []
     events, signatures = (made.tables.get(name, pd.DataFrame()) for name in ("events", "signatures"))
@@ -157,10 +156,7 @@ def _map(name: str, heading: str, label: str, plot: Callable[..., Axes], rows: p
 
 
 def _hours(signatures: pd.DataFrame) -> list[Section]:
-    """Draw when people sign, by their wall clock.
-
-    Without the extra that knows time zones, nothing.
-    """
+    """Draw when people sign, by their wall clock, if the extra that knows time zones is installed."""
     try:
         counts = weekday_hours(utc_to_local(signatures))
     except MissingExtra:
@@ -203,10 +199,7 @@ def cards(made: ReportResult) -> list[tuple[str, str, str]]:
 
 
 def _period(days: Sequence[pd.Series], notes: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return the card of all that is counted.
-
-    There is none where another card notes the same dates.
-    """
+    """Return the card of the period of all that is counted, unless another card notes the same dates."""
     if not days or (dates := _dates(every := pd.concat([times.dropna() for times in days]))) in notes:
         return []
     years = [str(day.year) for day in _span(every)]

@@ -49,10 +49,7 @@ _KINDS: Final[Mapping[Unit, CellKind]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value: its text, sort key and bar.
-
-    A missing one is always last; labels have bars.
-    """
+    """A value: its text, its sort key, if it is not missing and so always last, and the bar of a label."""
 
     text: str
     sort: str | None = None

@@ -27,9 +27,7 @@ _LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
 
 
 def prepared(ax: Axes | None, title: str, *, height: float = HEIGHT, is_empty: bool = False) -> Axes:
-    """Return the caller's axes, or new ones, with a title.
-
-    New ones are of a pyplot figure, which notebooks show at the cell's end.
+    """Return the caller's axes, or those of a new pyplot figure, which notebooks show by themselves, with a title.
 
     pyplot is not imported for who brings axes: a server or script needs no backend and leaks no figure. Of an
     empty report the axes say so, since a blank picture would look like a failure.
@@ -63,9 +61,9 @@ def complete(plot: Plot) -> Plot:
 
 
 def _fit(ax: Axes) -> None:
-    """Make axes smaller where their labels would be cut off.
+    """Make axes that are alone in a figure without a layout smaller where their labels would be cut off.
 
-    They are alone in their figure, which has no layout that would do it. LaTeX is not asked how wide texts are.
+    LaTeX is not asked how wide texts are.
     """
     figure, is_latex = ax.figure, mpl.rcParams["text.usetex"]
     if is_latex or figure.axes != [ax] or figure.get_layout_engine() is not None:
@@ -88,10 +86,7 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 
 def letters(ax: Axes, *, points: float | None = None) -> float:
-    """Return how many letters fit into the axes.
-
-    They have a size, or that of the labels.
-    """
+    """Return how many letters of a size, or of that of the labels, fit into the axes."""
     return inches(ax)[0] * POINTS / ((points or label_points()) * _LETTER)
 
 

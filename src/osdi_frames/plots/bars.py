@@ -35,10 +35,7 @@ class Written:
 
 
 def points(ax: Axes, slots: float) -> float:
-    """Return the size of text beside so many bars.
-
-    It is smaller where bars stand closer than lines.
-    """
+    """Return the size of text next to so many bars, smaller where bars stand closer than lines."""
     slot = axes.inches(ax)[1] * axes.POINTS / slots
     return max(min(axes.label_points(), slot * 0.8), _FINEST)
 
@@ -46,9 +43,9 @@ def points(ax: Axes, slots: float) -> float:
 def name(
     ax: Axes, names: Sequence[str], *, size: float, places: Sequence[float] = (), is_repeated: bool = False
 ) -> None:
-    """Name bars that stand below each other.
+    """Name bars that stand below each other, at 0, 1, 2, … if no places are given.
 
-    They are at 0, 1, 2, …, if no places are given. Equal names get numbers, unless they are repeated on purpose.
+    Equal names get numbers, unless they are repeated on purpose.
     """
     width = max(min(int(axes.letters(ax, points=size) / 2), _WIDEST), _NARROWEST)
     known = [*dict.fromkeys(names)] if is_repeated else names

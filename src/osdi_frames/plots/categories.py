@@ -31,10 +31,7 @@ _TEXTS: Final[Mapping[Thin, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar, and the thin bar below it.
-
-    It shows how many of its `capacity` are `taken`.
-    """
+    """One bar, and the thin bar below it, which shows how many of its `capacity` are `taken`."""
 
     name: str
     kind: colors.SeriesKind
@@ -71,10 +68,7 @@ def draw(
     has_total: bool = True,
     keeps_order: bool = False,
 ) -> Axes:
-    """Draw the counts of a report's rows.
-
-    These are at most `top`, the largest, or the first where they keep their order, and the others together.
-    """
+    """Draw the counts of `top` rows, the largest, or the first where they keep their order, and of the others."""
     entries = _bars(
         counts if keeps_order else counts.sort_values("count", ascending=False, kind="stable"), top
     )
@@ -103,10 +97,7 @@ def draw(
 
 
 def counts_of(counts: pd.Series) -> pd.DataFrame:
-    """Return counts as they are drawn, without thin bars.
-
-    Those that are missing are hidden.
-    """
+    """Return counts as they are drawn, without thin bars; missing counts are hidden."""
     drawn = {"count": counts.fillna(0).astype("int64"), "hidden": counts.isna(), "capacity": 0.0, "taken": 0}
     return pd.DataFrame(drawn, counts.index)
 

@@ -25,20 +25,14 @@ TAKEN: Final[dict[str, Any]] = {"facecolor": MAIN}
 
 
 def kind_of(key: object) -> SeriesKind:
-    """Return what a key of a report stands for.
-
-    It is none where every part of it is missing.
-    """
+    """Return what a key of a report stands for: none, where every part of it is missing."""
     parts = key if isinstance(key, tuple) else (key,)
     is_none = all(part == NONE if isinstance(part, str) else pd.isna(part) for part in parts)
     return "none" if is_none else "value"
 
 
 def bar(kind: SeriesKind, number: int = 0) -> dict[str, Any]:
-    """Return the properties of a bar.
-
-    It stands for the value of this number, for none, or for others.
-    """
+    """Return the properties of the bar of the value with this number, of none, or of the others."""
     if kind == "other":
         return {"facecolor": "none", "edgecolor": GREY, "hatch": "////", "linewidth": 0.8}
     if kind == "none":

@@ -26,10 +26,7 @@ _TOUCHED: Final = ("first_people", "first_share", "last_people", "last_share")
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A bar of a funnel.
-
-    Its interval is in people, where it has one.
-    """
+    """A bar of a funnel, with its interval in people where it has one."""
 
     name: str
     kind: colors.SeriesKind

@@ -93,10 +93,7 @@ def _refuse_other_report(report: pd.DataFrame, *, plot: Report) -> None:
 
 
 def _rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
-    """Take the counts of a report by value.
-
-    They are `count`, `hidden`, and of the thin bars `capacity` and `taken`: seats, or those who attended.
-    """
+    """Return `count` and `hidden` of each value, and of the thin bars, seats or attendance, `capacity` and `taken`."""
     if plot.count not in report.columns or not is_numeric_dtype(report[plot.count].dtype):
         raise _not_a_report(plot, f"has no counts in a column {plot.count}")
     if isinstance(report.index, pd.RangeIndex):  # as of a report read back from a file
@@ -112,20 +109,14 @@ def _rows(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
 
 
 def _spread(counts: pd.DataFrame, time: int) -> pd.DataFrame:
-    """Turn keys of rows into times and columns.
-
-    One of them is a time; each value of the others is a column.
-    """
+    """Turn the keys of rows into times, which one of them is, and a column for each value of the others."""
     shown = counts.loc[~counts["hidden"], ["count"]]
     others = [number for number in range(counts.index.nlevels) if number != time]
     return shown["count"].unstack(others, fill_value=0) if others else shown
 
 
 def _columns(report: pd.DataFrame, *, plot: Report) -> pd.DataFrame:
-    """Take the counts of a report by time.
-
-    They are of each value, or `count` alone.
-    """
+    """Return the counts of a report by time: a column for each value, or `count` alone."""
     if not isinstance(report.index, pd.DatetimeIndex):
         raise _not_a_report(plot, "is not indexed by time")
     if not all(map(is_numeric_dtype, report.dtypes)):

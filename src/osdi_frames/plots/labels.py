@@ -55,11 +55,9 @@ _JOINERS: Final = "\u200c\u200d"  # format characters, but Persian and emoji are
 
 
 def labels(names: Sequence[str], *, width: int) -> tuple[list[str], dict[str, Any]]:
-    r"""Make names safe to draw.
+    r"""Make names safe to draw, at most `width` wide, and as different from each other as they were.
 
-    They are at most `width` wide, and as different from each other as they were.
-
-    Returns them with the Text properties to draw them with.
+    The second value has the Text properties to draw them with.
 
     >>> labels(["a\nb", "a\tb", "x" * 9], width=5)[0]
     ['a b', 'a b (2)', 'xxx…x']
@@ -69,10 +67,9 @@ def labels(names: Sequence[str], *, width: int) -> tuple[list[str], dict[str, An
 
 
 def drawable(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """Replace the letters that no font has.
+    """Replace the letters that no font has, and return the Text properties to draw the texts with.
 
-    Returns the texts with the Text properties to draw them with. Where SVG keeps text as text, the reader's fonts draw
-    it: nothing is replaced.
+    Where SVG keeps text as text, the reader's fonts draw it, and nothing is replaced.
     """
     families, missing = _fonts(set("".join(texts)))
     if missing and mpl.rcParams["svg.fonttype"] == "none":
@@ -141,9 +138,7 @@ def cleaned(text: str) -> str:
 
 
 def with_base(text: str) -> str:
-    r"""Put a circle below marks that begin a text.
-
-    They would stand on what is before it, or on nothing.
+    r"""Put a circle below marks that begin a text, which would stand on what is before it, or on nothing.
 
     >>> with_base("\u0301") == "\u25cc\u0301"
     True
@@ -152,9 +147,7 @@ def with_base(text: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Take the middle out of a wide text.
-
-    `width` is in Latin characters.
+    """Take the middle out of a text that is wider than so many Latin characters.
 
     >>> shortened("email-2026-03-newsletter-a", 16), shortened("ok", 16)
     ('email-2026…ter-a', 'ok')
@@ -184,9 +177,7 @@ def _distinct(texts: Sequence[str]) -> list[str]:
 
 
 def _fonts(missing: set[str]) -> tuple[list[str], set[str]]:
-    """Find fonts for characters, and what no font has.
-
-    There are none where the chosen fonts do.
+    """Find fonts for characters, none where the chosen fonts have them, and the characters that no font has.
 
     Without a font, matplotlib warns at every drawing.
     """

@@ -163,10 +163,7 @@ def signature_map(
 def _placed(
     frame: pd.DataFrame, needs: Sequence[str], include: Iterable[str], *, caller: str
 ) -> pd.DataFrame:
-    """Return the rows to draw, places as x and y.
-
-    What is needed is a number, and `name` that of the place.
-    """
+    """Return the rows to draw: `x`, `y` and what else is needed as numbers, and the `name` of the place."""
     frame = as_frame(frame, caller=caller, columns=[*needs, "location_locality", exclusion.COLUMN])
     missing = [name for name in needs if name not in frame.columns]
     if missing:
@@ -207,10 +204,7 @@ def _draw(rows: pd.DataFrame, *, ax: Axes | None, title: str, noun: str, counted
 
 
 def _discs(ax: Axes, places: pd.DataFrame, *, is_narrow: bool, counted: str) -> Points:
-    """Draw the discs, small ones over large ones.
-
-    Their areas are explained if they differ, and returned.
-    """
+    """Draw the discs, small ones over large ones, with a legend of sizes if these differ, and return their areas."""
     most = max(places["count"].max(), 1) if len(places) else 1
     largest = _LARGEST / 2 if is_narrow else _LARGEST
 
@@ -293,10 +287,7 @@ def _degree(degrees: float, signs: str, limit: int) -> str:
 
 
 def _draw_land(ax: Axes) -> None:
-    """Draw land, lakes and borders within the axes.
-
-    Nothing is drawn without the extra.
-    """
+    """Draw land, lakes and borders within the axes, if the extra is installed."""
     try:
         import_module(_DATA)
     except ImportError:

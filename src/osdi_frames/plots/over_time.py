@@ -104,10 +104,7 @@ def draw_bars(
 
 
 def draw_growth(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, unit: str) -> Axes:
-    """Draw one line for each column.
-
-    These are at most `top`, and the others together.
-    """
+    """Draw one line for each of at most `top` columns, and one for the others together."""
     dated = counts[counts.index.notna()].sort_index()
     lines = _leading(dated, dated.tail(1).sum(), top=top)
     ax = axes.prepared(ax, title, height=_height(lines), is_empty=dated.empty)
@@ -188,10 +185,7 @@ def _in_order(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _widened(counts: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Sum neighbouring periods where there are too many.
-
-    The second value is what the axis says of it.
-    """
+    """Sum neighbouring periods where there are too many, and return what the axis says of it."""
     times = _parsed(counts.index)
     is_dated = times.notna()
     number, dated = int(np.sum(is_dated)), counts[is_dated]
@@ -250,10 +244,7 @@ def _bars(
 
 
 def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -> None:
-    """Write the counts above the bars.
-
-    Where they have no room, only bars that stand apart have theirs.
-    """
+    """Write the counts above the bars; without room only above bars that stand apart."""
     widest = max(len(f"{top:,}") for top in tops) + 1
     all_of_them = all_of_them and widest * len(tops) <= axes.letters(ax) * _SMALL
     style: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": "small"}
@@ -263,19 +254,16 @@ def _count(ax: Axes, places: Places, tops: NDArray[Any], *, all_of_them: bool) -
 
 
 def _days(times: pd.DatetimeIndex) -> NDArray[np.float64]:
-    """Return times as matplotlib's days.
-
-    They are wall clocks of their zone: reports have UTC, or none.
-    """
+    """Return the wall clocks of times as matplotlib's days; reports have UTC, or no zone."""
     return np.asarray(date2num(times.tz_localize(None).to_numpy()), dtype="float64")
 
 
 def _mark(
     ax: Axes, times: pd.DatetimeIndex, *, left: float, right: float, has_legend: bool, note: str = ""
 ) -> None:
-    """Make the x axis one of the given times.
+    """Make the x axis one of the given times, from `left` to `right` in days; bars without a time stand beyond.
 
-    It goes from `left` to `right`, in days: beyond them stands what has none. The note follows its name.
+    The note follows the name of the axis.
     """
     zone = "" if times.tz is None else f" ({times.tz})"
     [text], style = drawable([cleaned(f"{words(times.name or 'time')}{zone}{note}")])
@@ -300,10 +288,7 @@ def _mark(
 
 
 def _parsed(labels: pd.Index) -> pd.DatetimeIndex:
-    """Return the times of labels.
-
-    Those that stand apart have none: before and after the others, and undated.
-    """
+    """Return the times of labels; those before and after all others, and undated ones, have none."""
     if isinstance(labels, pd.DatetimeIndex):
         return labels
     times = pd.to_datetime(labels.to_series(), format="ISO8601", errors="coerce")

@@ -18,10 +18,7 @@ _APART: Final = 0.4  # their middles
 
 
 def with_others(report: pd.DataFrame, top: int) -> pd.DataFrame:
-    """Return rows by name, those beyond `top` together.
-
-    They keep their order; hidden counts are missing, the others whole.
-    """
+    """Return rows by name in their order, with the rows beyond `top` as one; hidden counts are missing."""
     names = pd.Index([name_of(key) for key in report.index], dtype="str")
     kinds = {name: "Float64" if str(name).endswith("share") else "Int64" for name in report}
     rows = report.astype(kinds).set_axis(names)

@@ -13,15 +13,26 @@ Frames read back from Parquet work too, by pandas, polars or DuckDB, with text a
 Arrow, with counts as ``float64``, with any index; and Dask DataFrames, of which the columns that are counted are
 computed. The report is the same, and the frame is left as it was.
 
-- `declared`: every report; `making`: a report computed of a frame, as declared
-- `rsvps`, `attendances`, `signatures`: the functions of these reports, by the table that they take
-- `change`, `participation`, `conversion`, `goals`, `hours`: the functions of reports on people and change
-- `analyses`: which of these an archive's report has; `acts`, `first_acts`: frames of acts, and whom rows brought
-- `measures`: what is computed of each group, and of all rows; `groups`: values, spellings and periods to count by
-- `exclusion`: the rows that are not counted; `titles`: what ids and columns are shown as
-- `known`: up to when dates are known
-- `archive_report`: the standard reports of an archive, made of a `request`; `suppression`, `protection`: small counts
-  that are hidden; `published`: what the report before showed, so that small changes are hidden, too
+What a report is, and how one is made:
+
+- `report`: what a report is; `declared`: every report
+- `making`: computes a declared report of a frame; `columns`: the columns of a caller's frame, converted
+- `groups`: values and periods to count by; `spelling`: the spellings of one value
+- `measures`: what is computed of each group, and how it is shown; `titles`: what ids and columns are called
+- `exclusion`: the rows that are not counted; `known`: up to when dates are known
+
+The functions, by what they take:
+
+- `rsvps`: events; `attendances`: attendances; `signatures`: signatures
+- `change`, `participation`, `conversion`: acts; `goals`: signatures; `hours`: any frame with local times
+- `acts`: the acts that these count; `first_acts`: whom rows brought
+
+The report of an archive:
+
+- `request`: which reports, of which rows; `archive_report`: makes them; `result`: the reports with what to say of them
+- `headline`: its figures, and how RSVPs compare with attendances; `printed`: text; `movers`: the largest changes
+- `suppression`: small counts hidden in reports; `protection`, `people_protection`: which counts these are
+- `published`: what the report before showed, so that small changes are hidden, too
 """
 
 from __future__ import annotations

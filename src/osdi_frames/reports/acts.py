@@ -113,10 +113,7 @@ class Acts:
 
 
 def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -> str:
-    """Return an action; refuse a mistyped one.
-
-    Those that occur in a frame are known, too.
-    """
+    """Return an action that is declared or occurs in the frame; refuse another text."""
     if not isinstance(name, str):
         raise InvalidArgument(
             f"{report}: {argument} takes actions, as {quoted(ACTIONS[0])}, not {quoted(name)}"

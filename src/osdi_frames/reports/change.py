@@ -271,9 +271,9 @@ def news(
     now: Moment | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """List the events and petitions that are new, or gone.
+    """List the events and petitions that are new, or gone, since the last period of `compare` began.
 
-    They are new that were created since the last period of `compare` began, and gone that a pull since then lacked.
+    What was created since then is new; what a pull since then lacked is gone.
 
     Parameters
     ----------

@@ -149,10 +149,7 @@ def _checked_steps(steps: Any, rows: pd.DataFrame) -> list[str]:
 
 
 def _reached(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> dict[str, pd.Series]:
-    """Return when each person reached each step.
-
-    Each is a column by the place of the person's first act of the first step.
-    """
+    """Return when each person reached each step, by the place of their first act of the first step."""
     rows = acts.rows.dropna(subset=["person_id", "date"])
     of_step = {step: rows[rows["action"] == step] for step in steps}
     anchors = of_step[steps[0]].drop_duplicates("person_id")
@@ -174,10 +171,7 @@ def _reached(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> dict[str,
 
 
 def _shares(people: pd.DataFrame) -> pd.DataFrame:
-    """Return the shares of people by step.
-
-    It has a row per step; `people` has a row per group and a column per step.
-    """
+    """Return the shares of people, a row per step, of people with a row per group and a column per step."""
     counts = people.to_numpy("float64")
     first, previous = counts[:, :1], counts[:, :-1]
     share = np.divide(counts, first, out=np.full_like(counts, np.nan), where=first > 0)

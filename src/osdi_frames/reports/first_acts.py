@@ -31,10 +31,10 @@ def joined_by(table: str) -> tuple[str, ...]:
 def marked(
     frame: pd.DataFrame, actions: pd.DataFrame, *, table: str, report: str
 ) -> tuple[pd.DataFrame, str]:
-    """Add to rows whether each brought its person.
+    """Add to rows whether each brought its person, and return a note on people of whom this is not known.
 
-    It did if it is their first act, and they were not on the list before. The second value says of how many people this
-    is not known. Where it is known of none, it is missing.
+    An act brings a person whose first act it is, and who was not on the list before. Where this is known of nobody, it
+    is missing.
     """
     act = OF_ACTS[table]
     actions = as_frame(actions, caller=report, example=READER, columns=NEEDS)

@@ -35,10 +35,7 @@ _AHEAD: Final = pd.Timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Dates, the newest of them that is known, and which are later.
-
-    `newest` is NaT where there is none. `noun` is what a row is called.
-    """
+    """Dates, the newest of them that is known (NaT where there is none), and what a row is called."""
 
     dates: pd.Series
     newest: pd.Timestamp
@@ -80,10 +77,7 @@ def is_trusted(dates: pd.Series) -> NDArray[np.bool_]:
 
 
 def latest_time(frames: Iterable[pd.DataFrame], now: Moment | None, *, report: str) -> pd.Timestamp | None:
-    """Return the last time (UTC) that rows of these frames can have.
-
-    It is a day after the newest receipt, else `now`; None where neither is known.
-    """
+    """Return the last time (UTC) that rows can have: a day after the newest receipt, else `now`, if known."""
     columns = [frame[name] for frame in frames for name in RECEIPTS if name in frame.columns]
     newest = pd.Series([converted(column, utc, report=report).max() for column in columns], dtype=UTC).max()
     if pd.notna(newest):

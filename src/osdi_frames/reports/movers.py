@@ -12,9 +12,7 @@ MOVERS: Final = 5
 
 
 def movers_first(report: pd.DataFrame) -> pd.DataFrame:
-    """Put the largest gains first, then the largest losses.
-
-    All others follow. The report is one of `compare`, in its order.
+    """Put the largest gains of a report of `compare` first, then the largest losses, then all others in their order.
 
     >>> movers_first(pd.DataFrame({"change": [9, 8, 7, 6, 5, 4, -3]}))["change"].tolist()
     [9, 8, 7, 6, 5, -3, 4]

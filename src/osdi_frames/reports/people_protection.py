@@ -20,9 +20,9 @@ Protect: TypeAlias = Callable[[pd.DataFrame, int], pd.DataFrame]
 
 
 def protector_of(report: pd.DataFrame) -> Protect | None:
-    """Return what hides small counts of a report on people.
+    """Return what hides small counts of a report on people, None for every other report.
 
-    It is None for every other report; one whose rows are people is refused.
+    A report whose rows are people is refused.
     """
     columns = {*map(str, report.columns)}
     if "rsvps_per_event" in columns:
@@ -47,10 +47,7 @@ def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
 
 def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide acts, whose sums are known, and people apart.
-
-    How few came back is hidden, too.
-    """
+    """Hide acts, whose sums are known, and apart from them people, also how few came back."""
     counts = [counts_of(report[name]) for name in ("before", "now")]
     is_people = np.isin(report.index, ["people", "new people"])
     acts = _rows([np.where(is_people, 0, numbers) for numbers in counts], below)
@@ -163,10 +160,7 @@ _BY_COLUMNS: Final[Sequence[tuple[set[str], Protect]]] = (
 
 
 def _rows(columns: Sequence[Counts], below: int) -> Mask | None:
-    """Return which rows to hide.
-
-    The sum of each column is known. It is None where the sums reveal all.
-    """
+    """Return which rows to hide where the sum of each column is known; None where the sums reveal all."""
     hidden: Mask = np.any([(counts > 0) & (counts < below) for counts in columns], axis=0)
     before = -1
     while before < hidden.sum():
@@ -181,10 +175,9 @@ def _rows(columns: Sequence[Counts], below: int) -> Mask | None:
 
 
 def without(report: pd.DataFrame, hidden: Mask | None, *, in_time: bool = False) -> pd.DataFrame:
-    """Hide rows as a whole.
+    """Hide rows as a whole, but for their titles; None leaves no row, not even its name.
 
-    None leaves no row, not even its name; titles are shown. Hidden rows come last, in the order of the index, unless
-    rows have an order of their own.
+    Hidden rows come last, in the order of the index, unless rows have an order of their own.
     """
     if hidden is None:
         return report.iloc[:0]

@@ -21,10 +21,7 @@ def as_text(report: Report, frame: pd.DataFrame, *, top: int) -> str:
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
-    """Lay out `top` rows, and count the others.
-
-    They are the first ones, of a report over time the last, and of changes those that the page shows first.
-    """
+    """Lay out `top` rows, the first, or of a report over time the last, and count the others."""
     frame = labelled(movers_first(frame) if report.name in MOVED else frame)
     shown = frame.tail(top) if report.is_over_time else frame.head(top)
     columns = [

@@ -39,10 +39,7 @@ class Breakdown:
 
 
 def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[Mask | None]:
-    """Return which groups of each report to hide.
-
-    It is None for a report that cannot be published with the others.
-    """
+    """Return which groups of each report to hide, None for a report that cannot be published with the others."""
     kept = list(breakdowns)
     while True:
         for breakdown in kept:
@@ -54,10 +51,7 @@ def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[Mask | None]
 
 
 def hide_in_line(counts: Counts, hidden: Mask, *, below: int, others: int = 0) -> Mask:
-    """Return which counts with a known sum are hidden.
-
-    These are some, and the smallest of the others as needed.
-    """
+    """Return which counts with a known sum to hide: the `hidden` ones, and the smallest of the others as needed."""
     hidden = hidden.copy()
     for number in np.argsort(counts, kind="stable"):
         if not hidden.any() or leaves_open(counts[hidden], below=below, others=others):
@@ -67,10 +61,10 @@ def hide_in_line(counts: Counts, hidden: Mask, *, below: int, others: int = 0) -
 
 
 def leaves_open(counts: Counts, *, below: int, others: int = 0) -> bool:
-    """Return whether hidden counts are open, whose sum is known.
+    """Return whether hidden counts, whose sum is known, could have other values.
 
-    Each is at least 1, as 0 is shown, and at most what is shown. So are the `others`, hidden counts of other
-    reports that have rows in common with these: there has to be an act that is needed for none of them.
+    Each is at least 1, as 0 is shown, and at most what is shown. The `others` are hidden counts of other reports that
+    have rows in common with these: there has to be an act that is needed for none of them.
     """
     return len(counts) > 1 and bool(counts.sum() >= max(below, len(counts) + others + 1))
 
@@ -94,18 +88,12 @@ class _View:
         return cls(breakdown, others, groups.drop_duplicates().to_numpy(), is_public)
 
     def hidden_with(self, rows: Mask) -> int:
-        """Count the hidden groups that kinds of rows are in.
-
-        They are those of the other reports, if that is public.
-        """
+        """Count the hidden groups of the other reports that kinds of rows are in, if that is public."""
         groups = zip(self.others, self.kinds[rows, 1:].T, strict=True) if self.is_public else ()
         return sum(int(other.hidden[np.unique(numbers)].sum()) for other, numbers in groups)
 
     def seen(self) -> Numbers:
-        """Return each kind's groups in the other reports.
-
-        A hidden one is -1.
-        """
+        """Return each kind's groups in the other reports; a hidden group is -1."""
         seen = self.kinds[:, 1:].copy()
         for number, other in enumerate(self.others):
             seen[other.hidden[seen[:, number]], number] = -1
@@ -113,10 +101,7 @@ class _View:
 
 
 def _hide_more(breakdowns: Sequence[Breakdown], below: int) -> Breakdown | None:
-    """Hide groups until those that are hidden are open.
-
-    Returns a report of which all would have to be hidden.
-    """
+    """Hide groups until those that are hidden are open, or return a report of which all would have to be hidden."""
     views = [view for breakdown in breakdowns for view in _views(breakdown, breakdowns)]
     before = -1
     while before < sum(breakdown.hidden.sum() for breakdown in breakdowns):
@@ -128,10 +113,7 @@ def _hide_more(breakdowns: Sequence[Breakdown], below: int) -> Breakdown | None:
 
 
 def _views(breakdown: Breakdown, breakdowns: Sequence[Breakdown]) -> Iterator[_View]:
-    """Yield the views on a report.
-
-    These are with all that have a key in common, and with each of the others alone.
-    """
+    """Yield the views on a report: with all that have a key in common, and with each of the others alone."""
     keys = breakdown.keys
     for _ in breakdowns:  # also by way of others
         keys = keys.union(*(other.keys for other in breakdowns if keys & other.keys))
@@ -145,10 +127,7 @@ def _views(breakdown: Breakdown, breakdowns: Sequence[Breakdown]) -> Iterator[_V
 
 
 def _open(view: _View, below: int) -> bool:
-    """Hide groups until the hidden ones are open.
-
-    This is about one view; returns whether they can be.
-    """
+    """Hide groups of one view until the hidden ones are open; return whether they can be."""
     breakdown, group, seen = view.breakdown, view.kinds[:, 0], view.seen()
     parts = _connected(len(breakdown.counts), group, _numbered(seen))
     for part in np.unique(parts[breakdown.hidden]):
@@ -170,10 +149,7 @@ def _numbered(rows: Numbers) -> Numbers:
 
 
 def _connected(size: int, group: Numbers, context: Numbers) -> Numbers:
-    """Return the part that each group is in.
-
-    Those with a row in the same context are in the same part.
-    """
+    """Return the part that each group is in; groups with a row in the same context are in the same part."""
     parts = np.arange(size)
     while True:
         nearest = np.full(context.max(initial=-1) + 1, size)
@@ -187,11 +163,9 @@ def _connected(size: int, group: Numbers, context: Numbers) -> Numbers:
 
 
 def _connect(view: _View, seen: Numbers, inside: Mask) -> bool:
-    """Connect some rows with the rest by hiding more.
+    """Connect some rows with the rest by hiding what keeps them apart in other reports; return whether it can be.
 
-    What keeps them apart in other reports is hidden; returns whether there is any.
-
-    It is where least is hidden, also in the report itself, which then has to hide a group of the rest.
+    As little as possible is hidden, also in the report itself, which then has to hide a group of the rest.
     """
     if inside.all():
         return False
@@ -208,8 +182,5 @@ def _connect(view: _View, seen: Numbers, inside: Mask) -> bool:
 
 
 def _costs(breakdown: Breakdown) -> Counts:
-    """Return what is lost by hiding each group.
-
-    The last number, that of -1, is of those already hidden.
-    """
+    """Return what is lost by hiding each group; the last number, that of -1, stands for groups already hidden."""
     return np.append(np.where(breakdown.hidden, 0, breakdown.counts), 0)

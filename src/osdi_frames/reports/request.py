@@ -106,10 +106,7 @@ class ReportRequest:
 
     @property
     def columns(self) -> dict[str, list[str]]:
-        """The columns to read of each table.
-
-        These are those of the reports, and of the headline figures.
-        """
+        """The columns to read of each table, for the reports and the headline figures."""
         filtering = Filtering(self.filters)
         headline = [name for name in HEADLINE if filtering.leads_to(TABLES[name].element)]
         columns = {name: dict.fromkeys(HEADLINE[name]) for name in headline}

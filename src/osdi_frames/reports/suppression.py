@@ -105,9 +105,7 @@ def suppress_together(
     below: int,
     spelling: Spelling = "merged",
 ) -> list[pd.DataFrame]:
-    """Hide small counts in reports that are published together.
-
-    Whatever reveals them is hidden, too.
+    """Hide small counts in reports that are published together, and whatever reveals them.
 
     `tables` are the frames of which the reports were made, with this spelling.
     """
@@ -171,10 +169,7 @@ def _effective(report: pd.DataFrame, count: str) -> Counts:
 
 
 def _without_rows(report: pd.DataFrame, hidden: Mask | None, unprotected: Iterable[str]) -> pd.DataFrame:
-    """Leave columns out, and hide some rows.
-
-    Where `hidden` is None, no row is left, not even its name.
-    """
+    """Leave columns out, and hide some rows; where `hidden` is None, no row is left, not even its name."""
     report = report.drop(columns=[*unprotected], errors="ignore")
     return without(report, hidden, in_time=bool(time_levels(report.index)))
 
@@ -188,9 +183,7 @@ def _is_of_total(share: pd.Series, count: pd.Series) -> bool:
 
 
 def _in_table(counts: Counts, hidden: Mask) -> Mask:
-    """Return which counts of a table are hidden.
-
-    Its rows and columns have known sums, so some are, and others as needed.
+    """Return which counts to hide of a table whose rows and columns have known sums: some, and others as needed.
 
     Each is a corner of a rectangle of hidden counts of which two opposite ones are not 0: one more at these and
     one less at the others, or the reverse, gives the same sums.
@@ -224,9 +217,7 @@ def _complete(hidden: Mask, counts: Counts, row: int, column: int) -> None:
 
 
 def _without_steps(report: pd.DataFrame, below: int, total: int | None = None) -> pd.DataFrame:
-    """Hide pulls with little growth, and small columns.
-
-    Growth is to the next pull that is shown.
+    """Hide pulls with little growth to the next one that is shown, and small columns.
 
     `total` is what is published of all events, also of those in no pull.
     """

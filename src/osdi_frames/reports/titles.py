@@ -13,10 +13,7 @@ from osdi_frames.tables.schema import NO_DATE, NONE
 
 @dataclass(frozen=True, slots=True)
 class Titled:
-    """Rows that a report groups by their id.
-
-    They have the column of the id, the table of the titles, and its argument.
-    """
+    """An id that has titles: its column, the table of the titles, and the argument that takes the table."""
 
     key: str
     table: str
@@ -74,9 +71,7 @@ def heading(name: object) -> str:
 
 
 def labelled(report: pd.DataFrame) -> pd.DataFrame:
-    """Return a report with titles in place of ids.
-
-    Months have their names. Equal titles have their id.
+    """Return a report with titles in place of ids, and with the names of months; equal titles are followed by the id.
 
     >>> ids = pd.Index(["x", "y", "z"], name="petition_id")
     >>> labelled(pd.DataFrame({"title": ["Park", "Park", None], "signatures": 1}, index=ids)).index.tolist()
@@ -101,9 +96,7 @@ def _by_month(report: pd.DataFrame) -> pd.DataFrame:
 
 
 def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:
-    """Return a label for each id.
-
-    It is its title, if it has one, with its id where another has the same label.
+    """Return a label for each id: its title, if it has one, with the id where another has the same label.
 
     The first part of the id is enough where no other id begins so.
 
