@@ -90,10 +90,11 @@ def check_engagement(rows: list[Act], actions: pd.DataFrame) -> None:
 
 def check_retention(rows: list[Act], actions: pd.DataFrame, until) -> None:
     made = of.retention(actions, until=until)
+    started = begun(rows)  # also by an act that is set aside
     rows = rows if until else known(rows)
     cohorts, active = defaultdict(set), defaultdict(set)
     for person, row in first_acts(rows).items():
-        if person in begun(rows):
+        if person in started:
             cohorts[month(row["date"])].add(person)
     for row in counted(rows):
         active[month(row["date"])].add(row["person_id"])

@@ -297,15 +297,15 @@ def test_an_empty_archive_says_that_nothing_was_read(opened):
         assert it.page.locator("table").count() == 0
 
 
-def test_ten_thousand_referrers_do_not_make_it_slow(opened):
-    signed = [signature(number, referrer=f"group-{number}") for number in range(10_000)]
-    html = rendered(signed)
-    assert len(html) < 1_000_000
+def test_of_a_thousand_referrers_two_hundred_are_rows(opened):
+    signed = [signature(number, referrer=f"group-{number}") for number in range(1000)]
+    html = rendered(signed, reports=["signatures_by_referrer"])
+    assert len(html) < 200_000
     with opened(html) as it:
         assert it.page.locator("#signatures_by_referrer tbody tr").count() == 200
         other = it.page.locator("#signatures_by_referrer [data-other]:visible").inner_text().split("\t")
-        assert other[:2] == ["(other: 9,800)", "9,800"]
-        assert it.page.locator("#signatures_by_referrer [data-total]").inner_text().split("\t")[1] == "10,000"
+        assert other[:2] == ["(other: 800)", "800"]
+        assert it.page.locator("#signatures_by_referrer [data-total]").inner_text().split("\t")[1] == "1,000"
 
 
 # The contrast of each piece of text with the ground it stands on (WCAG 2), the smallest of each text.

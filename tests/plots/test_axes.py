@@ -80,57 +80,37 @@ def test_what_is_drawn_sums_to_the_total(table, data, top):
     of_table = [name for name, declared in REPORTS.items() if declared.table == table]
     for name, report in [(each, report) for each in of_table for report in made(each, rows)]:
         expected = counted(name, report)
-        for shown in (report, read_back(report.sample(frac=1, random_state=top))):
-            ax = draw(name, shown, top=top)
-            assert total(ax) == expected, name
-            said = f"{expected:,} in all" in f"{ax.get_xlabel()} {ax.get_ylabel()}"
-            assert said or texts(ax) == ["nothing to report"], name
-
-
-def test_every_report_of_a_sample_is_drawn(little):
-    events, signatures = of.read_events(little), of.read_signatures(little)
-    read = {"events": events, "snapshots": events.dropna(subset="fetched_at"), "signatures": signatures}
-    read["attendances"] = signatures.assign(
-        event_id=signatures["petition_id"], event_campaign_id=None, attended=None
-    )  # as they have it
-    for name, declared in REPORTS.items():
-        ax = draw(name, made(name, read[declared.table])[0])
-        render(ax)
-        assert ax.has_data(), name
+        ax = draw(name, read_back(report.sample(frac=1, random_state=top)), top=top)
+        assert total(ax) == expected, name
+        said = f"{expected:,} in all" in f"{ax.get_xlabel()} {ax.get_ylabel()}"
+        assert said or texts(ax) == ["nothing to report"], name
 
 
 # -- what a plot does to what it was given --
 
 
-def test_the_callers_axes_are_drawn_on_and_pyplot_knows_of_none():
-    for name, frame in EVERY:
-        ax, open_figures = axes(), plt.get_fignums()
-        assert draw(name, frame, ax=ax) is ax
-        assert ax.has_data()
-        assert len(ax.figure.axes) == 1
-        assert plt.get_fignums() == open_figures
-
-
-def test_without_axes_one_figure_is_made_that_pyplot_knows_so_that_notebooks_show_it():
-    for name, frame in EVERY:
-        open_figures = plt.get_fignums()
-        ax = draw(name, frame, ax=None)
-        try:
-            assert len(plt.get_fignums()) == len(open_figures) + 1
-            assert plt.gcf() is ax.figure
-            render(ax)
-        finally:
-            plt.close(ax.figure)
-
-
-def test_no_setting_is_changed_and_the_report_stays_as_it_was():
+def test_the_callers_axes_are_drawn_on_in_its_style_and_nothing_else_is_changed():
     mpl.get_backend()  # chosen when first asked for
-    settings = mpl.rcParams.copy()
-    for name, frame in EVERY:
-        before = frame.copy(deep=True)
-        render(draw(name, frame))
-        assert mpl.rcParams == settings, name
-        assert_frame_equal(frame, before)
+    with plt.style.context("dark_background"):
+        settings = mpl.rcParams.copy()
+        for name, frame in EVERY:
+            ax, open_figures, before = axes(), plt.get_fignums(), frame.copy(deep=True)
+            assert draw(name, frame, ax=ax) is ax
+            assert ax.has_data()
+            assert {mpl.colors.to_hex(text.get_color()) for text in every_text(ax)} == {"#ffffff"}, name
+            assert len(ax.figure.axes) == 1
+            assert plt.get_fignums() == open_figures
+            assert mpl.rcParams == settings, name
+            assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize("drawn", ["rsvps_by_campaign", "rsvps_over_time", "retention", "event_map"])
+def test_without_axes_one_figure_is_made_that_pyplot_knows_so_that_notebooks_show_it(drawn):
+    name, make = DRAWN[drawn]
+    ax = draw(name, make(), ax=None)
+    assert len(plt.get_fignums()) == 1
+    assert plt.gcf() is ax.figure
+    render(ax)
 
 
 def test_pyplot_is_not_imported_for_who_brings_axes():
@@ -147,21 +127,12 @@ print("matplotlib.pyplot" in sys.modules)
     assert ran.stdout.strip() == "False"
 
 
-def test_colours_of_text_are_those_of_the_style():
-    for name, frame in EVERY:
-        with plt.style.context("dark_background"):
-            ax = draw(name, frame, ax=axes())
-            colours = {mpl.colors.to_hex(text.get_color()) for text in every_text(ax)}
-        assert colours == {"#ffffff"}, name
-
-
 def test_an_empty_report_says_that_there_is_nothing():
     for name, frame in EVERY:
         ax = draw(name, frame.head(0))
         assert texts(ax) == ["nothing to report"], name
         assert ax.get_title(loc="left")
         assert not ax.patches
-        render(ax)
 
 
 # -- what is refused --
@@ -177,18 +148,15 @@ def test_a_raw_frame_is_refused_with_what_to_call():
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "given", [None, [1], "data", EVENTS["total_accepted"]], ids=["none", "list", "path", "series"]
-)
-def test_what_is_no_frame_is_refused_with_what_to_call(given):
+def test_what_is_no_frame_is_refused_with_what_to_call():
     for name in REPORTS:
-        with pytest.raises(InvalidArgument, match=f"of.plots.{name}"):
-            draw(name, given)
+        for given_ in (None, [1], "data", EVENTS["total_accepted"]):
+            with pytest.raises(InvalidArgument, match=f"of.plots.{name}"):
+                draw(name, given_)
 
 
-@pytest.mark.parametrize(
-    ("name", "other"),
-    [
+def test_the_report_of_another_plot_is_refused():
+    for name, other in (
         ("rsvps_by_campaign", "signatures_by_source"),
         ("signatures_by_source", "rsvps_by_campaign"),
         ("rsvps_over_time", "rsvps_by month"),
@@ -196,28 +164,27 @@ def test_what_is_no_frame_is_refused_with_what_to_call(given):
         ("signatures_over_time", "signatures_by_source"),
         ("signatures_over_time", "rsvps_by month"),
         ("rsvps_by_region", "rsvps_by_campaign"),
-    ],
-)
-def test_the_report_of_another_plot_is_refused(name, other):
-    with pytest.raises(InvalidArgument, match=f"plots.{name} draws the report of the same name"):
-        draw(name, DRAWN[other][1]())
+    ):
+        with pytest.raises(InvalidArgument, match=f"plots.{name} draws the report of the same name"):
+            draw(name, DRAWN[other][1]())
 
 
-@pytest.mark.parametrize(
-    ("name", "other"),
-    [
+def test_a_report_by_something_else_is_not_drawn_under_the_title():
+    of_one_table = [
         (name, other)
         for name, drawn in REPORTS.items()
         for other, declared in REPORTS.items()
         if name != other and declared.table == drawn.table and drawn.by is not None is not declared.by
     ]
-    + [("rsvps_by_month", "attendances_by_month"), ("rsvps_by_campaign", "attendances_by_source")]
-    + [("signatures_over_time", "attendances_over_time")],
-)
-def test_a_report_by_something_else_is_not_drawn_under_the_title(name, other):
-    report = getattr(of, other)(TABLES[REPORTS[other].table])
-    with pytest.raises(InvalidArgument, match=rf"this frame (is by|has the column) .*of\.{name}\("):
-        draw(name, report)
+    of_others = [
+        ("rsvps_by_month", "attendances_by_month"),
+        ("rsvps_by_campaign", "attendances_by_source"),
+        ("signatures_over_time", "attendances_over_time"),
+    ]
+    made_once = {name: made(name, TABLES[declared.table])[0] for name, declared in REPORTS.items()}
+    for name, other in of_one_table + of_others:
+        with pytest.raises(InvalidArgument, match=rf"this frame (is by|has the column) .*of\.{name}\("):
+            draw(name, made_once[other])
 
 
 def test_a_report_whose_index_is_renamed_or_cut_is_drawn():
@@ -230,11 +197,12 @@ def test_a_report_whose_index_is_renamed_or_cut_is_drawn():
         draw("rsvps_by_region", of.rsvps_by(EVENTS, "location_country"))
 
 
-@pytest.mark.parametrize("drawn", ["rsvps_by_campaign", "rsvps_by month", "signatures_by two"])
-def test_a_report_whose_values_became_a_column_is_refused(drawn):
-    name, make = DRAWN[drawn]
-    with pytest.raises(InvalidArgument, match="is not indexed by its values, as set_index makes it"):
-        draw(name, make().reset_index())
+def test_a_report_whose_values_became_a_column_is_refused():
+    for name, make in (
+        DRAWN[drawn] for drawn in ("rsvps_by_campaign", "rsvps_by month", "signatures_by two")
+    ):
+        with pytest.raises(InvalidArgument, match="is not indexed by its values, as set_index makes it"):
+            draw(name, make().reset_index())
 
 
 def test_a_frame_that_is_no_table_of_events_has_no_map():
@@ -245,8 +213,7 @@ def test_a_frame_that_is_no_table_of_events_has_no_map():
 # -- what is drawn fits --
 
 
-@pytest.mark.parametrize("layout", [None, "constrained"])
-@pytest.mark.parametrize("width", [5, 8])
+@pytest.mark.parametrize(("width", "layout"), [(5, None), (8, "constrained")])
 def test_labels_and_legends_are_within_the_figure_and_apart(width, layout):
     long = pd.Index([f"{'a long source' * 4} {number}" for number in range(12)], name="source")
     days = pd.date_range("2021-01-04", periods=260, freq="W-MON", tz="UTC", name="created_date")
