@@ -130,9 +130,8 @@ BODY = '[{"osdi:signature": {"identifiers": ["platform:1"]}}]'
 AT = '"received_at": "2026-05-01T10:00:00Z"'
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
+def test_a_delivery_in_an_envelope_is_read_alike_however_the_envelope_is_written(tmp_path):
+    envelopes = [
         f'{{{AT}, "body": {BODY}}}',
         f'{{{AT},"body":{BODY}}}',
         f'{{"checksum":"0a", "sequence":7,{AT},"body":{BODY}}}',
@@ -141,21 +140,21 @@ AT = '"received_at": "2026-05-01T10:00:00Z"'
         f' {{ {AT} , "body" : {BODY} }}',
         f'{{{AT}, "body": {BODY}, "body": {{"page": 1}}}}',
         f'{{{AT}, "body": {BODY}, "body": []}}',
-    ],
-)
-def test_a_delivery_in_an_envelope_is_read_alike_however_the_envelope_is_written(document, tmp_path):
+    ]
     path = tmp_path / "a.ndjson"
-    path.write_text(f"{document}\n")
-    read = of.open(path).scan("signatures", columns=["signature_id", "received_at"]).read_all().to_pylist()
-    assert [(row["signature_id"], row["received_at"].hour) for row in read] == [("1", 10)]
+    path.write_text("\n".join(envelopes))
+    read = (
+        of.open(path).scan("signatures", ["signature_id", "received_at"], dedupe=False).read_all().to_pylist()
+    )
+    assert [(row["signature_id"], row["received_at"].hour) for row in read] == [("1", 10)] * len(envelopes)
 
 
-@pytest.mark.parametrize("end", ["", "}", ', "body": 7', "}]"])
-def test_what_begins_as_a_delivery_in_an_envelope_and_is_none_is_named(end, tmp_path):
-    path = tmp_path / "a.ndjson"
-    path.write_text(f'{{{AT}, "body": [{end}\n')
-    with pytest.raises(of.errors.BadDocument, match=r"a\.ndjson:1: not JSON"):
-        of.open(path).scan("signatures").read_all()
+def test_what_begins_as_a_delivery_in_an_envelope_and_is_none_is_named(tmp_path):
+    ends = ["", "}", ', "body": 7', "}]"]
+    (tmp_path / "a.ndjson").write_text("\n".join(f'{{{AT}, "body": [{end}' for end in ends))
+    problems = of.check(tmp_path)
+    assert {*problems["problem"]} == {"not JSON"}
+    assert problems["count"].sum() == len(ends)
 
 
 def read_in_child(answers: Any) -> None:
