@@ -28,7 +28,7 @@ from osdi_frames.sample.deployment import href_of
 from osdi_frames.sample.people import make_attendances
 from tests import commands
 from tests.fuzz.oracle import documents_at
-from tests.reference import elements_of
+from tests.reference.documents import elements_of
 
 CLI = "from osdi_frames.cli import main; main()"
 

@@ -17,7 +17,8 @@ from osdi_frames.sample.words import WORDS
 from osdi_frames.tables import TABLES
 from tests import showcase
 from tests.fuzz.oracle import documents_at
-from tests.reference import at, elements_of
+from tests.reference.documents import elements_of
+from tests.reference.values import at
 
 PREFIXES = ("action_network", "platform")
 KINDS = ("event", "event_campaign", "attendance", "petition", "signature")
