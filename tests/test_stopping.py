@@ -51,10 +51,9 @@ def stopped(words, *, ready, cwd, within=GUARD, program=COMMAND):
     "words",
     [
         ["report", "pipe", "--out", "out"],
-        ["check", "pipe"],
         *(
             pytest.param(words, marks=pytest.mark.long)
-            for words in (["report", "pipe"], ["export", "pipe", "out"])
+            for words in (["check", "pipe"], ["report", "pipe"], ["export", "pipe", "out"])
         ),
     ],
     ids=" ".join,
@@ -140,7 +139,13 @@ WAITING = {
 
 
 @WITHIN
-@pytest.mark.parametrize("name", WAITING)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if "later" in name or "repeated" in name else pytest.param(name, marks=pytest.mark.long)
+        for name in WAITING
+    ],
+)
 def test_a_command_that_waits_for_a_service_is_stopped(name, within, tmp_path):
     words, serving = WAITING[name]
     reached = threading.Event()

@@ -239,16 +239,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
-# -- the command --
-
-
-def test_the_command_pulls_with_more_collections(demo, tmp_path):
-    words = [demo.running.base_url, str(tmp_path), "--rate", "1000", "--with", "signatures"]
-    result = CliRunner().invoke(command, words, env={"OSDI_API_KEY": demo.running.group_key})
-    assert result.exit_code == 0, result.output
-    assert "petitions/{id}/signatures: 20 lists" in result.output
-    assert len(records(tmp_path, "osdi:signatures")) == 391
-    assert CliRunner().invoke(command, [*words, "--with", "lists"]).exit_code == 2
+# -- some campaigns alone --
 
 
 def test_the_address_of_a_collection_is_no_service_and_leaves_no_folder(demo, tmp_path):

@@ -18,7 +18,6 @@ from click.testing import CliRunner
 from osdi_frames import Client, Manifest
 from osdi_frames.cli.pull import command
 from osdi_frames.pulls import MANIFEST, manifests
-from osdi_frames.shortcuts import read_table
 
 from .hostile import Listener, listening
 
@@ -241,19 +240,3 @@ def test_a_manifest_of_the_first_form_is_read_and_one_of_a_later_form_so_far_as_
         assert old.is_whole(old.collections[0])
         del service.lists["petitions"]["000"]
         assert service.pull(tmp_path, since="last").fewer_records == 1
-
-
-def test_of_a_service_whose_organisers_delete_a_full_pull_no_longer_has_what_is_gone(stocked, tmp_path):
-    with stocked(pages=2, per_page=3) as served, served.client() as client:
-        before = ids(client.pull(tmp_path, since="last"))
-        gone = sorted(before)[1]
-        served.running.admin("DELETE", f"events/{gone}")
-        assert client.pull(tmp_path, since="last").fewer_records == 1
-        full = client.pull(tmp_path)
-        (events,) = [done for done in full.collections if done.name == "events"]
-        assert full.is_whole(events)
-        assert before - ids(full) == {gone}
-
-
-def ids(manifest: Manifest) -> set[str]:
-    return {*read_table(manifest.folder, "events")["event_id"]}

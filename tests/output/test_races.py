@@ -36,7 +36,7 @@ COMMANDS = {
     "export": ["export", "a.json", "out", "--overwrite", "--table", "events", "--format", "csv"],
     "report": ["report", "a.json", "--out", "out", "--format", "csv"],
 }
-TRIES = {"export": 4, "report": 1}
+TRIES = {"export": 2, "report": 1}
 
 
 @pytest.fixture(params=["in one step", "in two steps"])
@@ -72,9 +72,8 @@ def foreign(folder: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("kind", list(COMMANDS))
-def test_no_file_of_another_process_is_gone(kind, tmp_path):
-    try_often(kind, tmp_path, TRIES[kind])
+def test_no_file_of_another_process_is_gone(tmp_path):
+    try_often("export", tmp_path, TRIES["export"])
 
 
 @pytest.mark.usefixtures("way")
@@ -151,19 +150,20 @@ ACTS = {
     not Path("/proc/self/fd").exists(), reason="finds a folder that was moved by its descriptor"
 )
 @pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
-def test_what_came_into_the_replaced_folder_stays_and_the_error_says_where(
-    act, moment, tmp_path, monkeypatch
-):
-    write(tmp_path / "out")
-    at(moment, act, monkeypatch)
-    with pytest.raises(DestinationExists) as raised:
-        write(tmp_path / "out")
-    (kept,) = tmp_path.glob("out.replaced-*")
-    assert str(kept) in str(raised.value)
-    assert contents(kept) == ACTS[act]
-    assert contents(tmp_path / "out")["events.csv"] == "written"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", kept.name]
+def test_what_came_into_the_replaced_folder_stays_and_the_error_says_where(moment, tmp_path, monkeypatch):
+    for act, expected in ACTS.items():
+        folder = tmp_path / act.__name__
+        folder.mkdir()
+        write(folder / "out")
+        with monkeypatch.context() as patch:
+            at(moment, act, patch)
+            with pytest.raises(DestinationExists) as raised:
+                write(folder / "out")
+        (kept,) = folder.glob("out.replaced-*")
+        assert str(kept) in str(raised.value)
+        assert contents(kept) == expected
+        assert contents(folder / "out")["events.csv"] == "written"
+        assert sorted(path.name for path in folder.iterdir()) == ["out", kept.name]
 
 
 def contents(folder: Path) -> dict[str, str | None]:
