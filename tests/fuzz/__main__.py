@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from .known import KNOWN
 from .making import FEATURES
 from .running import Worker, kind_of, run, save, smaller, work
 
@@ -19,7 +18,6 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, help="by chance when not given")
     parser.add_argument("--only", choices=sorted(FEATURES), help="make only cases with this feature")
-    parser.add_argument("--all", action="store_true", help="also the categories that are known to fail")
     parser.add_argument("--out", type=Path, help="a folder for small cases of each failure")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -27,12 +25,11 @@ def main() -> int:
         work()
         return 0
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
-    without = frozenset() if options.all else KNOWN
     print(f"seed {seed}", flush=True)
     found: Counter[str] = Counter()
     count, started = 0, time.monotonic()
     with Worker() as worker:
-        for number, spec, failures in run(worker, seed, options.seconds, without=without, only=options.only):
+        for number, spec, failures in run(worker, seed, options.seconds, only=options.only):
             count += 1
             if not failures:
                 continue

@@ -11,7 +11,6 @@ import pytest
 
 from tests.clocks import GUARD
 
-from .known import KNOWN
 from .making import FEATURES
 from .running import Worker, case, run
 
@@ -30,18 +29,16 @@ def worker() -> Iterator[Worker]:
 
 @pytest.mark.parametrize("number", [2, 3])  # some that take no second
 def test_an_archive_made_by_chance_is_read_or_reported(worker: Worker, number: int) -> None:
-    spec = case(1, number, without=frozenset(KNOWN))
+    spec = case(1, number)
     assert not worker.examine(spec, number), spec["features"]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("feature", [None, *FEATURES])
 def test_any_archives_made_by_chance_are_read_or_reported(feature: str | None) -> None:
-    if feature in KNOWN:
-        pytest.skip("known to fail; its cases are")
     seed, seconds = random.SystemRandom().randrange(10**6), 60 if feature else 1200
     with Worker() as impatient:
-        for number, spec, failures in run(impatient, seed, seconds, without=frozenset(KNOWN), only=feature):
+        for number, spec, failures in run(impatient, seed, seconds, only=feature):
             assert not failures, f"seed {seed}, case {number}, {spec['features']}"
 
 
@@ -53,14 +50,4 @@ QUICK = ("array", "compact-then-pretty", "duplicate-key", "null-entries", "surro
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in CASES]
 )
 def test_an_archive_that_failed_once_is_read_or_reported(worker: Worker, name: str) -> None:
-    case = CASES[name]
-    known = case["feature"] in KNOWN
-    failures = worker.examine(case, case["turn"])
-    if known:
-        assert failures, f"{case['feature']!r} is read well: take it out of known.py"
-    else:
-        assert not failures
-
-
-def test_what_is_known_to_fail_is_a_feature_that_has_a_case() -> None:
-    assert set(KNOWN) <= set(FEATURES) & {case["feature"] for case in CASES.values()}
+    assert not worker.examine(CASES[name], CASES[name]["turn"])
