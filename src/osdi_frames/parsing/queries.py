@@ -244,13 +244,9 @@ def keys_query(paths: Iterable[str]) -> str:
     return f"SELECT json_keys(element, {_listed(paths)}::VARCHAR[]) AS keys FROM elements"
 
 
-def entries_query(path: str, known: int) -> str:
-    """Return the query for the entries of lists at a JSON path, without those that are known.
-
-    Columns are number, others (how many entries there are beyond the known ones, or beyond the first), and entries.
-    """
-    return f"""SELECT number, len(found) - {max(known, 1)} AS others, found[{known} + 1:] AS entries
-        FROM (SELECT number, json_extract(element, {sql_text(path + "[*]")}) AS found FROM elements)"""
+def others_query(path: str) -> str:
+    """Return the query for the number of each element and the entries but the first of a list at a JSON path."""
+    return f"""SELECT number, json_extract(element, {sql_text(path + "[*]")})[2:] AS others FROM elements"""
 
 
 _CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +25,7 @@ from osdi_frames.parsing.documents import (
     undeclared,
 )
 from osdi_frames.parsing.plan import Plan, Shape, element_steps, entry_shape
-from osdi_frames.parsing.queries import entries_query, json_path, keys_query, select_documents
+from osdi_frames.parsing.queries import json_path, keys_query, others_query, select_documents
 from osdi_frames.problems import Finding, ProblemKind, repeated
 from osdi_frames.tables import element_types
 from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step
@@ -56,26 +55,16 @@ class _ShapePosition:
             return _ShapePosition(below, types[step])
         return _ShapePosition(below, self.element, (*self.inside, step))
 
-    @property
-    def known(self) -> int:
-        """How many entries of a list are searched; few lists have more."""
-        return 2 if self.inside else 1
-
-    def search(self, path: str) -> Iterator[_Search]:
-        """Yield the JSON paths of keys, recursively."""
-        inside = {step: self.at(step) for step in self.shape.inside}
-        if self.shape.container == "object":
-            yield _Search(path, self)
-        elif EACH in inside and (self.shape.is_single or inside[EACH].shape.container):
-            yield _Search(f"{path}[{self.known}]", self, path)
-            for number in range(self.known):
-                if inside[EACH].shape.container:
-                    yield from inside[EACH].search(f"{path}[{number}]")
-                if self.shape.is_single and number > 0:
-                    yield _Search(f"{path}[{number}]", self)
-        for step, below in inside.items():
+    def search(self, path: str) -> Iterator[tuple[str, _ShapePosition]]:
+        """Yield the JSON paths of objects, of lists in their first entry, and the paths of these lists."""
+        entry = self.at(EACH) if EACH in self.shape.inside else None
+        if self.shape.container == "object" or (entry and (self.shape.is_single or entry.shape.container)):
+            yield path, self
+        if entry and entry.shape.container:
+            yield from entry.search(f"{path}[0]")
+        for step in self.shape.inside:
             if isinstance(step, str):
-                yield from below.search(f"{path}.{json.dumps(step)}")
+                yield from self.at(step).search(f"{path}.{json.dumps(step)}")
 
     def takes(self, key: Step) -> bool:
         """Whether a key is declared, or any key is."""
@@ -102,18 +91,6 @@ class _ShapePosition:
             ignored = key == EACH or (self.element and self.element.ignores(at))
             kind = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
             yield Finding(kind, name, severity="info")
-
-
-class _Search(NamedTuple):
-    """A JSON path, and the place behind it.
-
-    It is that of an object, or of the list of an entry that is not read.
-    """
-
-    path: str
-    place: _ShapePosition
-    rest_of: str | None = None
-    """The path of a list, where a search looks neither at this entry nor at those after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,42 +155,45 @@ def _in_documents(
     if form.kind != "single":
         shape = Shape(inside={EACH: shape}, container="list", is_single=False)
     place = _ShapePosition(shape, None if form.kind == "delivery" else form.types[0])
-    columns = [*place.search(json_path(steps))]
     elements = pa.table({"number": documents["number"], "element": documents["document"]})
-    yield from _in_elements(engine, elements, columns)
+    yield from _in_elements(engine, elements, place, json_path(steps))
 
 
-def _in_elements(engine: Engine, elements: pa.Table, columns: Sequence[_Search]) -> Iterator[Counted]:
+def _in_elements(
+    engine: Engine, elements: pa.Table, at: _ShapePosition, path: str = "$"
+) -> Iterator[Counted]:
+    """Yield unread and repeated keys at a JSON path of elements; few lists there have more than an entry."""
+    searched = [*at.search(path)]
+    is_list = [place.shape.container == "list" for _, place in searched]
     engine.put("elements", elements)
-    found = engine.ask(keys_query(column.path for column in columns))
-    numbers, keys = elements["number"].to_numpy(), combined(found["keys"]).flatten()
-    present = valid(keys).reshape(-1, len(columns))
+    paths = (f"{path}[1]" if several else path for several, (path, _) in zip(is_list, searched, strict=True))
+    keys = combined(engine.ask(keys_query(paths))["keys"]).flatten()
+    present = valid(keys).reshape(-1, len(searched))
     sets, codes = _sets(keys)
     codes = around = codes.reshape(present.shape)
-    for (_, place, rest_of), here, at in zip(columns, present.T, codes.T, strict=True):
-        if rest_of:
-            if here.any():
-                yield from _in_lists(engine, elements.filter(pa.array(here)), place, rest_of)
-        elif place.shape.container == "object":
-            at = np.where(here, at, 0)
-            if not (place.element or place.inside):
-                around = at
-            yield from _in_objects(numbers, place, sets, at, at if place.element else around)
-        else:
-            yield from _not_read(place, numbers, here)
+    for (path, place), several, here, code in zip(searched, is_list, present.T, codes.T, strict=True):
+        if several:
+            more = elements.filter(pa.array(here))
+            yield from _in_lists(engine, more, place, path) if len(more) else ()
+            continue
+        if not (place.element or place.inside):
+            around = code
+        yield from _in_objects(
+            elements["number"].to_numpy(), place, sets, code, code if place.element else around
+        )
 
 
 def _in_lists(engine: Engine, elements: pa.Table, place: _ShapePosition, path: str) -> Iterator[Counted]:
-    """Count keys in entries that a search omits, and these entries where they are not read."""
+    """Count keys in the further entries of lists, and these entries where they are not read."""
     engine.put("elements", elements)
-    found = engine.ask(entries_query(path, place.known))
+    found = engine.ask(others_query(path))
     numbers = found["number"].to_numpy()
+    values, owners = entries(combined(found["others"]))
     if place.shape.is_single:
-        yield from _not_read(place, numbers, found["others"].to_numpy())
+        yield from _not_read(place, numbers, np.bincount(owners, minlength=len(numbers)))
     if place.shape.inside[EACH].container:
-        values, owners = entries(combined(found["entries"]))
         inside = pa.table({"number": numbers[owners], "element": values})
-        yield from _in_elements(engine, inside, [*place.at(EACH).search("$")])
+        yield from _in_elements(engine, inside, place.at(EACH))
 
 
 def _not_read(place: _ShapePosition, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
