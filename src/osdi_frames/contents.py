@@ -11,7 +11,7 @@ import pandas as pd
 
 from osdi_frames.messages import counted, printable
 from osdi_frames.parsing.check import Inspection, Inspector
-from osdi_frames.parsing.parse import FIRST, types_among
+from osdi_frames.parsing.parse import FIRST_DOCUMENTS, types_among
 from osdi_frames.problems import ProblemKind
 from osdi_frames.pulls import Manifest, manifests
 from osdi_frames.reader import Reader
@@ -24,7 +24,7 @@ from osdi_frames.tables.resource import GONE_SINCE
 
 #: Of each main table the column that says when, and those that say what reports leave out: some have no other reason
 #: than that a row is gone.
-COLUMNS: Final = {
+SHOWN_COLUMNS: Final = {
     table.name: [
         column.name
         for column in table.columns
@@ -41,19 +41,19 @@ _SEVERITIES: Final = {
     "warning": ("warning", "warnings"),
     "info": ("value that no table reads", "values that no table reads"),
 }
-_MANY = f"large: only the first {FIRST} documents were looked at; check() reads all, scan() streams a table"
+_MANY = f"large: only the first {FIRST_DOCUMENTS} documents were looked at; check() reads all, scan() streams a table"
 _ONCE = "an open stream can be read once, so nothing was looked at; write it into a file first"
 _ROWS = "rows: each element once, all its versions merged; reports leave out the excluded ones"
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class ArchiveFiles:
     """The files of an archive, on disk or behind addresses; parsed objects and open files have none."""
 
     parts: Sequence[Part]
 
     @classmethod
-    def of(cls, reader: Reader) -> Files:
+    def of(cls, reader: Reader) -> ArchiveFiles:
         """List the files of a source."""
         if isinstance(reader.source, FilePartition):
             return cls(reader.source.parts)
@@ -79,7 +79,7 @@ class Files:
 
 def contents_of(reader: Reader) -> Contents:
     """Find what is inside an archive, in one pass; of a large one, look at its first documents only."""
-    files, filtering = Files.of(reader), Filtering(reader.filters)
+    files, filtering = ArchiveFiles.of(reader), Filtering(reader.filters)
     filtered = [*filtering.lines(), *filter(None, [filtering.left_out()])]
     opened = Contents(repr(reader), files, filtered, _pulls_of(reader, files), pd.DataFrame())
     if reader.is_read_once:
@@ -91,7 +91,7 @@ def contents_of(reader: Reader) -> Contents:
     is_part = isinstance(reader.source, FilePartition)
     columns = {
         name: some
-        for name, some in COLUMNS.items()
+        for name, some in SHOWN_COLUMNS.items()
         if filtering.leads_to(element := TABLES[name].element)
         and not (is_part and filtering.follows(element))
     }
@@ -106,7 +106,7 @@ def contents_of(reader: Reader) -> Contents:
     )
 
 
-def _pulls_of(reader: Reader, found: Files) -> list[Manifest]:
+def _pulls_of(reader: Reader, found: ArchiveFiles) -> list[Manifest]:
     """Return the manifests of an archive's pulls, oldest first, also of those that have no page yet."""
     if isinstance(reader.source, FilePartition):
         return manifests(part.file for part in found.parts if isinstance(part.file, str))
@@ -118,7 +118,7 @@ class Contents:
     """What is inside an archive, as text and HTML."""
 
     title: str
-    files: Files
+    files: ArchiveFiles
     filtered: Sequence[str]
     """Which types the filters are about, if there are any."""
     pulls: Sequence[Manifest]

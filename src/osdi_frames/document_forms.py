@@ -43,7 +43,7 @@ QUARANTINE_REASONS = (
     "not an array of objects",
 )
 
-Keys: TypeAlias = "tuple[str, ...]"
+KeyPath: TypeAlias = "tuple[str, ...]"
 DocumentKind = Literal["delivery", "page", "single", "nested", "empty", "undecided"]
 
 #: Fields of resources of any type, whether a table reads them or not.
@@ -65,14 +65,14 @@ class Form:
     """Of a page, the key of the collection of each type."""
 
 
-def probes(prefixes: Sequence[str] = PREFIXES) -> tuple[Keys, ...]:
+def probes(prefixes: Sequence[str] = PREFIXES) -> tuple[KeyPath, ...]:
     """Return the paths that decide a document's form."""
     return _probes(element_types(), tuple(prefixes))
 
 
 @cache
-def _probes(types: tuple[ElementType, ...], prefixes: tuple[str, ...]) -> tuple[Keys, ...]:
-    inside: list[Keys] = [()]
+def _probes(types: tuple[ElementType, ...], prefixes: tuple[str, ...]) -> tuple[KeyPath, ...]:
+    inside: list[KeyPath] = [()]
     inside += [("_embedded", key) for element in types for key in element.collections(prefixes)]
     own = (key for element in types for key in element.keys)
     inside += [(key,) for key in dict.fromkeys((*own, *RESOURCE_KEYS, *COUNTS))]
@@ -84,7 +84,7 @@ def _by_collection(types: tuple[ElementType, ...], prefixes: tuple[str, ...]) ->
     return {key: element for element in types for key in element.collections(prefixes)}
 
 
-def form_by_types(found: Mapping[Keys, str], prefixes: Sequence[str] = PREFIXES) -> Form:
+def form_by_types(found: Mapping[KeyPath, str], prefixes: Sequence[str] = PREFIXES) -> Form:
     """Decide a document's form by its JSON types.
 
     They stand at its probes (``ARRAY``, ``OBJECT``, ``VARCHAR`` …).
@@ -159,10 +159,10 @@ def _type_of(resource: Mapping[str, Any], prefixes: Sequence[str]) -> ElementTyp
 @cache
 def _evidence(
     types: tuple[ElementType, ...], prefixes: tuple[str, ...]
-) -> tuple[tuple[ElementType, tuple[Keys, ...]], ...]:
+) -> tuple[tuple[ElementType, tuple[KeyPath, ...]], ...]:
     """Return the paths that only resources of one type have, by type."""
     return tuple(
-        (one, tuple(cast("Keys", Path.parse(path).steps) for path in spelled(one.evidence, prefixes)))
+        (one, tuple(cast("KeyPath", Path.parse(path).steps) for path in spelled(one.evidence, prefixes)))
         for one in types
     )
 
@@ -232,7 +232,7 @@ _MISSING: Any = object()
 _JSON_TYPES: dict[type, str] = {type(None): "NULL", dict: "OBJECT", list: "ARRAY", str: "VARCHAR"}
 
 
-def value_at(document: Any, path: Keys, missing: Any = None) -> Any:
+def value_at(document: Any, path: KeyPath, missing: Any = None) -> Any:
     """Return the value at a path of keys, or `missing` where there is none."""
     for key in path:
         document = document.get(key, missing) if isinstance(document, dict) else missing

@@ -15,7 +15,7 @@ from osdi_frames.engine import engine
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import frame
 from osdi_frames.parsing.group import GroupResult
-from osdi_frames.parsing.parse import FIRST, Observer, parse
+from osdi_frames.parsing.parse import FIRST_DOCUMENTS, Observer, parse
 from osdi_frames.parsing.plan import ELEMENT, Plan
 from osdi_frames.problems import OnError, Policy
 from osdi_frames.pulls import proving_pulls
@@ -157,7 +157,7 @@ class Reader:
         """Return the first documents of a source that can be read again."""
         chunks = candidates(self.source, lambda _: None, limits=self.limits, progress=False)
         documents = chain.from_iterable(chunk.documents.to_pylist() for chunk in chunks)
-        return [*islice(documents, FIRST)]
+        return [*islice(documents, FIRST_DOCUMENTS)]
 
     def frames(self, resolution: Resolution, observer: Observer | None = None) -> dict[str, pd.DataFrame]:
         """Return the requested tables, in one pass."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from osdi_frames import sandbox
 from osdi_frames.client.writing import EVENT_FIELDS, Writer
 from osdi_frames.errors import InvalidField, ServiceWarning, UnknownColumn
-from osdi_frames.tables.fields import LOCATION
+from osdi_frames.tables.fields import LOCATION_FIELDS
 
 from .conftest import Stocked
 
@@ -174,7 +174,7 @@ def test_what_a_new_event_does_not_have_is_left_out():
 
 
 def test_every_field_is_declared_once():
-    for fields in (EVENT_FIELDS, LOCATION):
+    for fields in (EVENT_FIELDS, LOCATION_FIELDS):
         names = [name for field in fields for name in V2.accepted(field)]
         assert len(names) == len(set(names))
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osdi_frames.sandbox.shapes import PERSON, REFERRER_DATA
-from osdi_frames.tables.fields import EVENT
+from osdi_frames.tables.fields import FIELDS_OF_EVENTS
 from tests.clocks import wait_for
 
 from .conftest import Caller, event_id
@@ -49,7 +49,7 @@ LINKS = st.fixed_dictionaries(
 IDENTIFIERS = st.lists(st.sampled_from(["a:1", "b:2", "platform:x", "c:", ":"]) | JSON, max_size=3)
 
 EVENT_NAMES = sorted(
-    {name.replace("<p>", "platform") for field in EVENT for name in (field.v2, field.v1) if name}
+    {name.replace("<p>", "platform") for field in FIELDS_OF_EVENTS for name in (field.v2, field.v1) if name}
 )
 EVENTS = st.dictionaries(
     st.sampled_from([*EVENT_NAMES, "osdi:creator", "_embedded"]) | WORDS,

@@ -34,7 +34,7 @@ from osdi_frames.errors import (
 from osdi_frames.messages import quoted, quoted_path, shorten
 from osdi_frames.problems import warn_caller
 from osdi_frames.pulls import MANIFEST_FORM, CollectionPulled, Manifest, manifests
-from osdi_frames.tables.fields import DATES, Version
+from osdi_frames.tables.fields import DATE_FIELDS, Version
 
 #: In place of a time: since the last pull.
 LAST = "last"
@@ -42,7 +42,7 @@ LAST = "last"
 #: How far before the last change a pull since the last one begins: a service's search lags behind its writes.
 OVERLAP = timedelta(minutes=10)
 
-_MODIFIED = DATES[1]
+_MODIFIED = DATE_FIELDS[1]
 _SHOWN = 5  # lists that are not complete, by name
 
 

@@ -20,10 +20,12 @@ from osdi_frames.tables import fields
 from osdi_frames.tables.events import EVENTS
 
 #: The columns whose values are sent, and the field of each; all others of the table are the service's own.
-_FIELDS = [field.name for field in fields.EVENT if "v2" in field.set_by and field.kind != "location"]
+_FIELDS = [
+    field.name for field in fields.FIELDS_OF_EVENTS if "v2" in field.set_by and field.kind != "location"
+]
 _PLACES = {
     "location_address" if field.name == "address_lines" else f"location_{field.name}": field.name
-    for field in fields.LOCATION
+    for field in fields.LOCATION_FIELDS
     if field.set_by
 }
 

@@ -18,7 +18,7 @@ from osdi_frames.tables import fields
 from osdi_frames.tables.fields import VERSIONS, Field, Version, same
 from osdi_frames.tables.schema import spelled
 
-EVENT_FIELDS = (*fields.EVENT, same("_links", "links", VERSIONS))
+EVENT_FIELDS = (*fields.FIELDS_OF_EVENTS, same("_links", "links", VERSIONS))
 
 _CREATOR = "osdi:creator"
 _COUNTRY = re.compile("[A-Za-z]{2}")  # interface 2.2
@@ -122,7 +122,7 @@ class Writer:
             case "local", _:
                 return _wall_clock(value, key)
             case "location", Mapping():
-                place = self._fields(value, fields.LOCATION, f"{key}.")
+                place = self._fields(value, fields.LOCATION_FIELDS, f"{key}.")
                 if self.strict and not place:
                     raise InvalidField(f"{key} is empty: name the parts of it to set")
                 return place

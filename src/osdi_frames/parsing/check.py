@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from osdi_frames import messages
 from osdi_frames.arrow import same_texts
 from osdi_frames.messages import counted
-from osdi_frames.parsing.documents import POSITION
+from osdi_frames.parsing.documents import ENTRY_NUMBER
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.parse import Observer
-from osdi_frames.parsing.plan import PLACE, Plan
+from osdi_frames.parsing.plan import PLACE_COLUMNS, Plan
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind, trusted_years
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
@@ -92,7 +92,7 @@ class Inspector(Observer):
             self.listings.add(result.pages, result.rows)
         for found in sorted((*result.keys, *result.findings), key=attrgetter("number")):
             place, what, element = found.place, found.finding, found.element
-            key = element.relative(what.key) if element else POSITION.sub("[]", what.key)
+            key = element.relative(what.key) if element else ENTRY_NUMBER.sub("[]", what.key)
             self._add(Problem.at(place, replace(what, key=key) if element else what), key, found.count)
         for found in result.findings:
             Observer.handle(self, Problem.at(found.place, found.finding), found.count)
@@ -129,13 +129,13 @@ class Inspector(Observer):
             known |= np.logical_and.reduce([*valid.values()])
         if not known.all():
             first = int(np.argmin(known))
-            places = [rows[name][first].as_py() for name in PLACE if name in rows.column_names]
+            places = [rows[name][first].as_py() for name in PLACE_COLUMNS if name in rows.column_names]
             problem = Problem(Place(*(places or [None])), ProblemKind.NO_IDENTITY, element.name, "warning")
             self._add(problem, element.name, int((~known).sum()))
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
         """Note the years of dates, each with its first."""
-        date, *place = (rows[str(name)] for name in (element.month, *PLACE))
+        date, *place = (rows[str(name)] for name in (element.month, *PLACE_COLUMNS))
         years = pc.year(date).combine_chunks()
         for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
             year = year.as_py()
@@ -155,7 +155,7 @@ class Inspector(Observer):
         known = pc.is_in(found, same_texts(found, element.known_statuses))
         for status in counts.filter(pc.invert(known)).to_pylist():
             row = pc.index(texts, pa.scalar(status["values"])).as_py()
-            place = Place(*(rows[name][row].as_py() for name in PLACE))
+            place = Place(*(rows[name][row].as_py() for name in PLACE_COLUMNS))
             finding = Finding(ProblemKind.UNKNOWN_STATUS, key, messages.status(status["values"]), "warning")
             self._add(Problem.at(place, finding), key, status["counts"])
 

@@ -27,7 +27,7 @@ from osdi_frames.arrow import (
     true,
     valid,
 )
-from osdi_frames.parsing.parsed import ENVELOPE, Parsed, Steps
+from osdi_frames.parsing.parsed import ENVELOPE_STEP, Parsed, Steps
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, Blocks, Select
 from osdi_frames.tables.attendances import CAME
 from osdi_frames.tables.schema import EACH, PAIRS, Column, Path, Table, arrow_type, spelled
@@ -119,7 +119,7 @@ class _Values:
                 continue
             steps = path.steps if path.sibling else (*self.head, *path.steps)
             if column.origin == "envelope":
-                steps = (ENVELOPE, *path.steps)
+                steps = (ENVELOPE_STEP, *path.steps)
             if found.null_count == len(found):
                 found = self._read(column, path, steps)
             elif (missing := valid(self.parsed.at(steps)) & ~valid(found)).any():

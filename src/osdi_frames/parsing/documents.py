@@ -39,21 +39,21 @@ from osdi_frames.tables.schema import PREFIXES, ElementType
 MESSAGE_KEY = "idempotency_key"
 
 #: What is around elements: each is how the names of keys begin that are found there.
-ENVELOPE: Final = "envelope: "
-PAGE: Final = "page: "
-LINKS: Final = "page: _links."
-COLLECTIONS: Final = "page: _embedded."
+IN_ENVELOPE: Final = "envelope: "
+IN_PAGE: Final = "page: "
+IN_LINKS: Final = "page: _links."
+IN_COLLECTIONS: Final = "page: _embedded."
 Surroundings: TypeAlias = Literal["envelope: ", "page: ", "page: _links.", "page: _embedded."]
 
 #: The keys that are known there; those of collections are declared. A receiver's envelope has some of its own.
 _KNOWN: Mapping[str, Collection[str]] = {
-    ENVELOPE: {*TIMESTAMPS, BODY, URL, "checksum", "sequence", "received", "reason", "erased_at"},
-    PAGE: {*PAGE_KEYS},
-    LINKS: {"self", "next", "previous", "first", "last", "curies"},
+    IN_ENVELOPE: {*TIMESTAMPS, BODY, URL, "checksum", "sequence", "received", "reason", "erased_at"},
+    IN_PAGE: {*PAGE_KEYS},
+    IN_LINKS: {"self", "next", "previous", "first", "last", "curies"},
 }
 
 #: The position of an entry in a key.
-POSITION = re.compile(r"\[\d+\]")
+ENTRY_NUMBER = re.compile(r"\[\d+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Element:
             key = key[len(self.key) :].lstrip(".")
         elif self.wrapper is not None and key.startswith(self.wrapper_key):
             key = f"../{key[len(self.wrapper_key) :].lstrip('.')}"
-        return f"{self.type.name}: {POSITION.sub('[]', key)}"
+        return f"{self.type.name}: {ENTRY_NUMBER.sub('[]', key)}"
 
 
 def elements(
@@ -123,7 +123,7 @@ class _Walk:
         if position is not None and self._is_element(body, position):
             yield from self._delivered(body, key, position)
         elif form.enveloped:
-            yield from undeclared(body, ENVELOPE, self.prefixes)
+            yield from undeclared(body, IN_ENVELOPE, self.prefixes)
             times = {name: body.get(name) for name in TIMESTAMPS}
             inside = replace(self, timestamps=times, envelope={**times, URL: body.get(URL)})
             if is_quarantined(body):
@@ -146,7 +146,7 @@ class _Walk:
             yield from self._empty(body, key)
         elif _has(body, BODY) and isinstance(body[BODY], dict | list) and not time_of(body):
             yield Finding(ProblemKind.NO_TIME, _joined(key, BODY), severity="warning")
-            yield from undeclared(body, ENVELOPE, self.prefixes)
+            yield from undeclared(body, IN_ENVELOPE, self.prefixes)
             yield self.document(body[BODY], _joined(key, BODY))
         elif _has(body, *RESOURCE_KEYS):
             row = {name: value for name, value in body.items() if not isinstance(value, dict | list)}
@@ -165,7 +165,7 @@ class _Walk:
                 is_found = is_found or part.severity == "error"
                 continue
             is_found = True
-            where = POSITION.sub("[]", part.key).lstrip(".")
+            where = ENTRY_NUMBER.sub("[]", part.key).lstrip(".")
             yield Finding(ProblemKind.UNWRAPPED, f"{part.written_as}: {where}", severity="info")
             is_fetched = form_of(part.document, self.prefixes).kind in ("page", "single", "nested")
             time = {"fetched_at" if is_fetched else "received_at": part.time}
@@ -286,15 +286,15 @@ def _joined(key: str, name: str) -> str:
 def undeclared(keys: Iterable[str], level: Surroundings, prefixes: Sequence[str]) -> Iterator[Finding]:
     """Yield the undeclared keys around elements (interface 2.6).
 
-    >>> [finding.detail for finding in undeclared(["page", "motd"], PAGE, PREFIXES)]
+    >>> [finding.detail for finding in undeclared(["page", "motd"], IN_PAGE, PREFIXES)]
     ['page: motd']
     """
     collections = {name for element in element_types() for name in element.collections(prefixes)}
     for key in keys:
-        if level == COLLECTIONS:
+        if level == IN_COLLECTIONS:
             if key not in collections:
                 yield _of_type(key)
-        elif key not in _KNOWN[level] and not (level == LINKS and key in collections):
+        elif key not in _KNOWN[level] and not (level == IN_LINKS and key in collections):
             yield Finding(ProblemKind.UNDECLARED, f"{level}{field_name(key)}", severity="info")
 
 
@@ -302,9 +302,9 @@ def _around_page(body: dict[str, Any], prefixes: Sequence[str]) -> Iterator[Find
     links, embedded = (
         value if isinstance(value := body.get(key), dict) else {} for key in ("_links", "_embedded")
     )
-    yield from undeclared(body, PAGE, prefixes)
-    yield from undeclared([key for key in links if key not in embedded], LINKS, prefixes)
-    yield from undeclared(embedded, COLLECTIONS, prefixes)
+    yield from undeclared(body, IN_PAGE, prefixes)
+    yield from undeclared([key for key in links if key not in embedded], IN_LINKS, prefixes)
+    yield from undeclared(embedded, IN_COLLECTIONS, prefixes)
 
 
 def _of_type(name: str) -> Finding:

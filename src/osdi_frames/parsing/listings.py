@@ -20,14 +20,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.document_forms import BODY, URL, Keys
+from osdi_frames.document_forms import BODY, URL, KeyPath
 from osdi_frames.messages import counted
 from osdi_frames.parsing.plan import ELEMENT, POSITIONS, Select
 from osdi_frames.problems import Place
 from osdi_frames.tables import element_types, main_table
 
 #: The name of a type, the address of one of its collections, and a filter, or an empty text.
-Collection: TypeAlias = tuple[str, str, str]
+ListedCollection: TypeAlias = tuple[str, str, str]
 _MOST: int = 10**9  # records of a collection: a larger number is no count
 
 
@@ -46,12 +46,12 @@ class ListedPage(NamedTuple):
     source_line: int | None
 
     @property
-    def collection(self) -> Collection:
+    def collection(self) -> ListedCollection:
         """The collection that it is a page of."""
         return self.type, self.address, self.filter
 
 
-def page_paths(*, enveloped: bool) -> tuple[Keys, ...]:
+def page_paths(*, enveloped: bool) -> tuple[KeyPath, ...]:
     """Return where a page says its total, its link, the address that was asked for, and when."""
     inside = (BODY,) if enveloped else ()
     return (*inside, "total_records"), (*inside, "_links", "self", "href"), (URL,), ("fetched_at",)
@@ -132,10 +132,10 @@ class Incomplete:
 class Listings:
     """The collections of which an archive has pages."""
 
-    newest: dict[Collection, ListedPage] = field(default_factory=dict)
+    newest: dict[ListedCollection, ListedPage] = field(default_factory=dict)
     """Of each, the page with a total that was fetched last, else read last."""
-    first: dict[Collection, ListedPage] = field(default_factory=dict)
-    _numbers: dict[Collection, int] = field(default_factory=dict)
+    first: dict[ListedCollection, ListedPage] = field(default_factory=dict)
+    _numbers: dict[ListedCollection, int] = field(default_factory=dict)
     _held: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     """The numbers of collections, and digests of the ids on their pages."""
 
@@ -169,7 +169,7 @@ class Listings:
         """Return the collections of which fewer different records are on pages than their newest total says."""
         held = self._counts()
         complete = {of for of, page in self.newest.items() if held[of] >= (page.total or 0)}
-        lacking: defaultdict[tuple[str, bool], list[Collection]] = defaultdict(list)
+        lacking: defaultdict[tuple[str, bool], list[ListedCollection]] = defaultdict(list)
         for of, page in self.newest.items():
             whole = (*of[:2], "")
             # What a filter asked for has come since, where all of the collection has.
@@ -188,7 +188,7 @@ class Listings:
             for (name, is_filtered), some in lacking.items()
         ]
 
-    def _counts(self) -> Mapping[Collection, int]:
+    def _counts(self) -> Mapping[ListedCollection, int]:
         """Count the different records of each collection."""
         collections = np.concatenate([np.empty(0, np.int64), *(some for some, _ in self._held)])
         ids = np.concatenate([np.empty(0, np.uint64), *(some for _, some in self._held)])

@@ -29,7 +29,7 @@ from osdi_frames.tables import main_table
 from osdi_frames.tables.schema import ElementType
 
 #: Documents that are looked at where not all are read, or a reading finds nothing.
-FIRST = 10
+FIRST_DOCUMENTS = 10
 _MOST_CORES = 4  # a group on each: they need up to 120 MB each
 
 
@@ -53,7 +53,7 @@ class Observer:
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield chunks as they are."""
         for chunk in chunks:
-            self.first.extend(chunk.documents[: FIRST - len(self.first)].to_pylist())
+            self.first.extend(chunk.documents[: FIRST_DOCUMENTS - len(self.first)].to_pylist())
             yield chunk
 
     def handle(self, problem: Problem, count: int = 1) -> None:
@@ -111,7 +111,7 @@ def _called(finding: Finding) -> dict[str, None]:
 def _warn_of_others(plan: Plan, documents: list[bytes], others: Iterable[str]) -> None:
     """Warn that nothing was found, and what is there."""
     declared, beginning = types_among(documents, plan.prefixes)
-    others = [*dict.fromkeys([*itertools.islice(others, FIRST), *beginning])]
+    others = [*dict.fromkeys([*itertools.islice(others, FIRST_DOCUMENTS), *beginning])]
     held = f"{listed(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
         names = ", ".join(element.name for element in declared)

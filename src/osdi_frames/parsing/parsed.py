@@ -32,14 +32,14 @@ from osdi_frames.arrow import (
 )
 from osdi_frames.document_forms import TIMESTAMPS, Form
 from osdi_frames.parsing.plan import ELEMENT, Shape, entry_shape
-from osdi_frames.tables.people import VALUES
+from osdi_frames.tables.people import HELD_PATHS
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, ElementType, Step, Type, arrow_type
 
 #: The step to the timestamps of an envelope.
-ENVELOPE = -4
+ENVELOPE_STEP = -4
 Steps = tuple[Step, ...]
 _Leaf = tuple[Steps, Type | Literal["pairs"]]
-_TIMESTAMPS: Final[list[_Leaf]] = [((ENVELOPE, name), "utc") for name in TIMESTAMPS]
+_TIMESTAMPS: Final[list[_Leaf]] = [((ENVELOPE_STEP, name), "utc") for name in TIMESTAMPS]
 Read = tuple[pa.Array, Mask]
 """Values, and which fit their type."""
 
@@ -77,7 +77,7 @@ class Parsed:
     pairs: Callable[[pa.Array], pa.Array]
     """Gives the pairs of objects as lists, from their texts."""
     found: dict[Steps, tuple[pa.Array, np.ndarray]]
-    """What was looked up, by its steps: without any the elements, at ENVELOPE the timestamps around them."""
+    """What was looked up, by its steps: without any the elements, at ENVELOPE_STEP the timestamps around them."""
     values: dict[tuple[Steps, str], Read] = field(default_factory=dict)
 
     @classmethod
@@ -110,7 +110,7 @@ class Parsed:
             positions=documents["position"].to_numpy()[owners] + inside,
             prefixes=prefixes,
             pairs=pairs,
-            found={(): (elements, every), (ENVELOPE,): (around, every)},
+            found={(): (elements, every), (ENVELOPE_STEP,): (around, every)},
         )
 
     def head(self, element: ElementType) -> Steps:
@@ -258,8 +258,8 @@ def chosen(lists: pa.ListArray, step: int, key: Step) -> np.ndarray:
         return first(lists, are_objects)
     is_primary = true(pc.equal(child(found, "primary"), "true"))
     conditions = [are_objects, is_primary]
-    if key in VALUES:
-        is_held = np.logical_or.reduce([held(value_at(found, path)) for path in VALUES[key]])
+    if key in HELD_PATHS:
+        is_held = np.logical_or.reduce([held(value_at(found, path)) for path in HELD_PATHS[key]])
         conditions += [is_held, is_held & is_primary]
     return first(lists, *conditions)
 

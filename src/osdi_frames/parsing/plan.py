@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from osdi_frames.document_forms import BODY, TIMESTAMPS, Form, Keys
+from osdi_frames.document_forms import BODY, TIMESTAMPS, Form, KeyPath
 from osdi_frames.tables import TABLES, element_types, main_table
-from osdi_frames.tables.people import VALUES
+from osdi_frames.tables.people import HELD_PATHS
 from osdi_frames.tables.schema import (
     EACH,
     FIRST,
@@ -29,7 +29,7 @@ from osdi_frames.tables.schema import (
 ELEMENT = "_element"
 POSITIONS = 28  # bits of the number of an element; before these is the number of its document
 #: The columns that say where a row was read.
-PLACE = ("source_file", "source_line")
+PLACE_COLUMNS = ("source_file", "source_line")
 #: Which blocks a version carries, a bit for each, in rows of which that is asked.
 CARRIED = "_carried"
 
@@ -83,7 +83,7 @@ class Shape:
             shape.is_single &= step != EACH
             shape = shape.inside.setdefault(EACH if step in (FIRST, PRIMARY) else step, Shape())
             if step == PRIMARY:  # what decides which entry is read
-                for path in (("primary",), *VALUES.get(before, ())):
+                for path in (("primary",), *HELD_PATHS.get(before, ())):
                     shape.add(path)
             before = step
         if kind:
@@ -158,7 +158,7 @@ class Plan:
                 columns = self.columns.get(table, ())
                 if table == main and self.inspects:
                     counted = (element.month, "status" if element.statuses else None)
-                    looked_at = (*identifying(element.identities), *filter(None, counted), *PLACE)
+                    looked_at = (*identifying(element.identities), *filter(None, counted), *PLACE_COLUMNS)
                     found = (column for column in main.columns if column.name in looked_at)
                     columns = tuple(dict.fromkeys((*columns, *found)))
                 if table == main and self.lists_pages:
@@ -216,7 +216,7 @@ def document_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
     return shape
 
 
-def element_steps(form: Form) -> Keys:
+def element_steps(form: Form) -> KeyPath:
     """Return where a document of a form holds its elements."""
     inside = (BODY,) if form.enveloped else ()
     return (*inside, "_embedded", form.keys[0]) if form.kind == "page" else inside

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.arrow import combined
-from osdi_frames.document_forms import BODY, TIMESTAMPS, Form, Keys
+from osdi_frames.document_forms import BODY, TIMESTAMPS, Form, KeyPath
 from osdi_frames.engine import Engine, refused, sql_name, sql_text
 from osdi_frames.parsing.plan import Shape, element_steps
 from osdi_frames.tables import TABLES, element_types
@@ -162,7 +162,7 @@ UNUSUAL = tuple(
 )
 
 
-def types_query(paths: Iterable[Keys]) -> str:
+def types_query(paths: Iterable[KeyPath]) -> str:
     """Return the query for the JSON types at paths, with the numbers of the documents that have them."""
     return f"""SELECT json_type(document, {_listed(map(json_path, paths))}) AS types,
         list(number) AS numbers FROM documents GROUP BY types"""
@@ -219,7 +219,7 @@ def entry_keys_query(form: Form) -> str:
         FROM (SELECT number, {keys} AS found FROM documents)) GROUP BY keys"""
 
 
-def values_query(paths: Iterable[Keys]) -> str:
+def values_query(paths: Iterable[KeyPath]) -> str:
     """Return the query for the number of each document and the list of the scalars at paths, as text."""
     return f"SELECT number, json_extract_string(document, {_listed(map(json_path, paths))}) FROM documents"
 

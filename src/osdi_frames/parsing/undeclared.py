@@ -17,10 +17,10 @@ from osdi_frames.document_forms import BODY, Form, is_type_key, is_wrapper
 from osdi_frames.engine import Engine
 from osdi_frames.messages import field_name
 from osdi_frames.parsing.documents import (
-    COLLECTIONS,
-    ENVELOPE,
-    LINKS,
-    PAGE,
+    IN_COLLECTIONS,
+    IN_ENVELOPE,
+    IN_LINKS,
+    IN_PAGE,
     Surroundings,
     undeclared,
 )
@@ -131,13 +131,13 @@ def _around_elements(
 ) -> Iterator[Counted]:
     """Yield undeclared and repeated keys around elements."""
     inside = (BODY,) if form.enveloped else ()
-    places = [_WrapperPosition(ENVELOPE, (), prefixes)] if form.enveloped else []
+    places = [_WrapperPosition(IN_ENVELOPE, (), prefixes)] if form.enveloped else []
     if form.kind == "page":
         places += [
-            _WrapperPosition(PAGE, inside, prefixes),
-            _WrapperPosition(LINKS, (*inside, "_links"), prefixes),
+            _WrapperPosition(IN_PAGE, inside, prefixes),
+            _WrapperPosition(IN_LINKS, (*inside, "_links"), prefixes),
         ]
-        places.append(_WrapperPosition(COLLECTIONS, (*inside, "_embedded"), prefixes))
+        places.append(_WrapperPosition(IN_COLLECTIONS, (*inside, "_embedded"), prefixes))
     if places and len(documents):
         engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
         paths = (json_path(place.inside) for place in places)

@@ -12,9 +12,9 @@ from typing import Any
 
 from osdi_frames.sandbox.shapes import PERSON, REFERRER_DATA, amount
 from osdi_frames.sandbox.site import Site
-from osdi_frames.tables.fields import ALL, DATES, EVENT, UI, VERSIONS, Field, same
+from osdi_frames.tables.fields import ALL, DATE_FIELDS, FIELDS_OF_EVENTS, UI, VERSIONS, Field, same
 
-_MADE = (same("identifiers", "identifiers", ALL), *DATES)  # every resource has these
+_MADE = (same("identifiers", "identifiers", ALL), *DATE_FIELDS)  # every resource has these
 _NAME = same("name", str, ALL, required=True)
 _STATUS = same("status", ("accepted", "attended"), ("put",), default="accepted")
 _PERSON_FIELDS = tuple(
@@ -167,7 +167,7 @@ RESOURCE_KINDS = {
             "event",
             under=(None, "event_campaign"),
             methods=_EDITABLE,
-            fields=EVENT,
+            fields=FIELDS_OF_EVENTS,
             filters=(*_TITLED, "start_date", "end_date"),
             links=(
                 *(*_ATTENDANCES, "osdi:record_attendance_helper v2"),

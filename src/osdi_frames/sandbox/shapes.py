@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from osdi_frames.tables.act import REFERRER_DATA as REFERRER_COLUMNS
-from osdi_frames.tables.fields import LOCATION
+from osdi_frames.tables.fields import LOCATION_FIELDS
 
 # A shape is str, bool, int or float; a tuple of the values that there are; [shape] for an array; {name: shape} for an
 # object; {str: shape} for one with any names; a function from a value to what is kept of it; or the name of one.
@@ -110,7 +110,7 @@ _SHAPES: dict[str, Shape] = {
     "identifiers": [identifier],
     "local": timestamp,
     "country": country,
-    "location": {field.name: field.kind for field in LOCATION if field.set_by},
+    "location": {field.name: field.kind for field in LOCATION_FIELDS if field.set_by},
 }
 _LENIENT_SHAPES = _SHAPES | {"local": wall_clock}
 

@@ -61,11 +61,11 @@ def _column(name: str, set_by: tuple[str, ...] = (), **more: Any) -> Field:
 
 
 #: What the service makes for every resource.
-DATES = (_column("created_date"), _column("modified_date"))
+DATE_FIELDS = (_column("created_date"), _column("modified_date"))
 
-EVENT = (
+FIELDS_OF_EVENTS = (
     same("identifiers", "identifiers", ALL),
-    *DATES,
+    *DATE_FIELDS,
     _column("origin_system", ALL, required=True),
     _column("name", ("v2", "ui")),
     _column("title", ALL, required=True),
@@ -89,7 +89,7 @@ EVENT = (
     same("<p>:sponsor", "object"),
 )
 
-LOCATION = (
+LOCATION_FIELDS = (
     same("venue", "string", ALL),
     same("address_lines", "lines", ALL),
     same("locality", "string", ALL),

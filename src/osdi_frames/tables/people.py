@@ -82,7 +82,7 @@ HOLDING: Final[Mapping[str, tuple[str, ...]]] = {
     "custom_fields": ("custom_fields",),
 }
 #: By the key of a list, the paths in an entry of which one has a value where the entry holds anything.
-VALUES: Final[Mapping[Step, tuple[tuple[Step, ...], ...]]] = {
+HELD_PATHS: Final[Mapping[Step, tuple[tuple[Step, ...], ...]]] = {
     paths[0][0]: tuple(path[2:] for path in paths)
     for columns in HOLDING.values()
     for paths in [

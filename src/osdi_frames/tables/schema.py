@@ -7,7 +7,7 @@ A path says where a value stands, relative to its element (an event, or a signat
 ``<p>:sponsor.title``              ``<p>`` is the service's own prefix: each that is known is tried
 ``location.address_lines[0]``      the first entry of a list
 ``email_addresses[primary].x``     the object whose ``primary`` is true, else the first object; of those that hold a
-                                   value, if any does (see `people.VALUES`)
+                                   value, if any does (see `people.HELD_PATHS`)
 ``../idempotency_key``             a sibling of the element in its delivery (interface 2.7)
 ``id(_links.self.href)``           the last path segment of an address
 ``person(_links.x.href)``           that of an address in the collection of people
