@@ -122,12 +122,13 @@ def test_what_a_layout_is_called_is_what_it_is(data: Path, archive: Archive) -> 
 # -- what is in it --
 
 
-@pytest.mark.parametrize("table", [name for name in TABLES if name.startswith(("event_", "signature_"))])
-def test_every_column_of_a_child_table_has_values(sample_tables: dict[str, pa.Table], table: str) -> None:
-    rows = sample_tables[table]
-    empty = [name for name in rows.column_names if rows[name].null_count == len(rows)]
-    # No pull of the sample has a manifest, which alone proves that something is gone.
-    assert empty == (["featured_image_url", "tag_list", "gone_since"] if table == "event_campaigns" else [])
+def test_every_column_of_a_child_table_has_values(sample_tables: dict[str, pa.Table]) -> None:
+    for table in (name for name in TABLES if name.startswith(("event_", "signature_"))):
+        rows = sample_tables[table]
+        empty = [name for name in rows.column_names if rows[name].null_count == len(rows)]
+        # No pull of the sample has a manifest, which alone proves that something is gone.
+        of_campaigns = ["featured_image_url", "tag_list", "gone_since"]
+        assert empty == (of_campaigns if table == "event_campaigns" else []), table
 
 
 #: What every row has; the other columns have values and miss some.

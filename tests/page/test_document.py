@@ -97,7 +97,9 @@ def test_no_name_address_number_or_comment_is_in_it():
 def test_what_looks_alike_without_its_personal_part_is_one_row():
     signed = [signature(number, source=f"to-{number}@site.example") for number in range(3)]
     [row] = re.findall(
-        r'id="signatures_by_source-caption".*?<tbody>(.*?)</tbody>', rendered(signed), re.DOTALL
+        r'id="signatures_by_source-caption".*?<tbody>(.*?)</tbody>',
+        rendered(signed, reports=["signatures_by_source"]),
+        re.DOTALL,
     )
     assert re.findall("<bdi>(.*?)</bdi>", row)[:2] == ["(e-mail)", "3"]
 
@@ -137,7 +139,7 @@ def test_the_policy_allows_its_own_style_and_script_only(sample):
 
 
 def test_many_events_make_the_map_a_picture_within_its_image():
-    spots = [{"latitude": number % 80, "longitude": number % 170} for number in range(400)]
+    spots = [{"latitude": number % 80, "longitude": number % 170} for number in range(310)]
     html = rendered(
         [event(number, location={"location": spot}) for number, spot in enumerate(spots)], reports=FEW
     )
@@ -230,10 +232,10 @@ def test_a_funnel_says_in_words_within_what_time_and_who_began_too_late(sample):
     assert re.search(r"\d+ people began less than 30 days before the newest act\.</p>", below)
 
 
-@pytest.mark.parametrize("name", ["engagement", "retention", "repeats"])
-def test_reports_that_count_acts_say_that_coming_to_an_event_is_one(name, sample):
-    [section] = re.findall(f'<section class="report" id="{name}".*?</section>', sample, re.DOTALL)
-    assert section.partition("</table>")[2].count("Coming to an event counts as an act.</p>") == 1
+def test_reports_that_count_acts_say_that_coming_to_an_event_is_one(sample):
+    for name in ("engagement", "retention", "repeats"):
+        [section] = re.findall(f'<section class="report" id="{name}".*?</section>', sample, re.DOTALL)
+        assert section.partition("</table>")[2].count("Coming to an event counts as an act.</p>") == 1, name
 
 
 def test_tables_with_new_people_say_of_how_many_this_is_not_known(sample):
