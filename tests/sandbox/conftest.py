@@ -32,6 +32,16 @@ class Caller:
     v1: httpx.Client
     ids: dict[str, str] = field(default_factory=dict)
 
+    def read(self, path: str, **params: str) -> dict[str, Any]:
+        """GET a path of v2, with the ids of what was made for the test in it."""
+        answer = self.v2.get(f"/{path.format(**self.ids)}", params=params or None)
+        return answer.raise_for_status().json()
+
+    def rows(self, path: str, **params: str) -> list[dict[str, Any]]:
+        """Return the resources of a collection's page."""
+        [rows] = self.read(path, **params)["_embedded"].values()
+        return rows
+
     def create(self, **fields: Any) -> dict[str, Any]:
         """POST a v2 event and return the answer."""
         body = {"title": "Picnic", "origin_system": "Tests"} | fields

@@ -59,39 +59,33 @@ def sign(caller, petition, **body):
     return caller.v2.post(f"/petitions/{petition['id']}/signatures", json=body).raise_for_status().json()
 
 
-@pytest.mark.contract("4 POST <webhook_url>", "6 event type, emission")
-def test_a_signature_is_delivered_as_the_contract_s_payload(group, petition, hook, receiver):
-    """Interface 2.7: a JSON array of objects keyed osdi:signature, sponsor and idempotency_key as siblings; 4, 6."""
-    signed = sign(group, petition, comments="Now!", add_tags=["volunteer"], referrer_data={"source": "email"})
+@pytest.mark.contract(
+    "2.7 identifiers, created_date, modified_date, comments, platform:referrer_data, person, add_tags",
+    "2.7 _links, self, osdi:person, osdi:petition, platform:sponsor",
+    "4 POST <webhook_url>",
+    "6 event type, emission",
+)
+def test_a_signature_is_delivered_with_what_was_entered(running, group, petition, hook, receiver):
+    """Interface 2.7: an array of objects keyed osdi:signature, with sponsor (under url) and idempotency_key; 4, 6."""
+    entered = {"comments": "Now! <b>", "add_tags": ["a", "b"]}
+    data, identifier = {"source": "email", "website": "example.org"}, f"crm:{group.key}"
+    signed = sign(group, petition, identifiers=[identifier], referrer_data=data, **entered)
     wait_for(lambda: receiver.got)
     [[element]] = receiver.deliveries()
     assert_valid([element], delivery())
     assert receiver.got[0].headers["Content-Type"] == "application/json"
-    assert element["osdi:signature"]["_links"] | signed["_links"] == signed["_links"]
-
-
-@pytest.mark.contract(
-    "2.7 identifiers, created_date, modified_date, comments, platform:referrer_data, person, add_tags"
-)
-def test_signature_fields_are_what_was_entered(group, petition, hook, receiver):
-    referrer_data = {"source": "email", "website": "example.org"}
-    identifiers = [f"crm:{group.key}"]
-    signed = sign(
-        group,
-        petition,
-        identifiers=identifiers,
-        comments="Now! <b>",
-        add_tags=["a", "b"],
-        referrer_data=referrer_data,
-    )
-    wait_for(lambda: receiver.got)
-    delivered = receiver.elements()[0]["osdi:signature"]
-    own = signed["_links"]["self"]["href"].rpartition("/")[2]
-    assert delivered["identifiers"] == [f"platform:{own}", *identifiers]
+    assert element["platform:sponsor"] == {"title": "Clean Water", "url": "https://group.example.org"}
+    delivered, links = element["osdi:signature"], signed["_links"]
+    own = links["self"]["href"].rpartition("/")[2]
+    assert delivered | entered | {"platform:referrer_data": data} == delivered
+    assert delivered["identifiers"] == [f"platform:{own}", identifier]
     assert delivered["created_date"] == delivered["modified_date"] == signed["created_date"]
-    assert (delivered["comments"], delivered["add_tags"]) == ("Now! <b>", ["a", "b"])
-    assert delivered["platform:referrer_data"] == referrer_data
     assert delivered["person"] | PERSON == delivered["person"]
+    assert delivered["_links"] | links == links
+    base = f"{running.base_url}/petitions/{petition['id']}"
+    assert (links["osdi:petition"]["href"], links["self"]["href"]) == (base, f"{base}/signatures/{own}")
+    for name in ("self", "osdi:person", "osdi:petition"):
+        assert group.v2.get(links[name]["href"]).status_code == 200
 
 
 @pytest.mark.contract(
@@ -112,36 +106,23 @@ def test_a_payload_has_only_the_fields_that_the_person_entered(group, petition, 
         assert person | body == person
 
 
-def test_a_person_named_by_link_has_entered_nothing(running, group, petition, hook, receiver):
-    """Interface 2.7 person; osdi:person links to the record."""
-    link = f"{running.base_url}/people/{group.person_id}"
-    body = {"_links": {"osdi:person": {"href": link}}, "comments": "by link"}
-    group.v2.post(f"/petitions/{petition['id']}/signatures", json=body).raise_for_status()
-    wait_for(lambda: receiver.got)
-    delivered = receiver.elements()[0]["osdi:signature"]
-    assert delivered["person"].keys() == {"created_date", "modified_date"}
-    assert delivered["_links"]["osdi:person"]["href"] == link
-
-
-@pytest.mark.contract("2.7 _links, self, osdi:person, osdi:petition")
-def test_links_of_a_signature_resolve(running, group, petition):
-    signed = sign(group, petition)
-    base = f"{running.base_url}/petitions/{petition['id']}"
-    assert signed["_links"]["osdi:petition"] == {"href": base}
-    assert signed["_links"]["self"]["href"].startswith(f"{base}/signatures/")
-    for name in ("self", "osdi:person", "osdi:petition"):
-        assert group.v2.get(signed["_links"][name]["href"]).status_code == 200
-
-
-@pytest.mark.contract("2.7 platform:sponsor")
-def test_the_sponsor_is_the_group_with_its_address_under_url(group, petition, hook, receiver):
-    """Interface 2.4 title, 2.7 platform:sponsor: the sample payload shows the key url."""
-    sign(group, petition)
-    wait_for(lambda: receiver.got)
-    assert receiver.elements()[0]["platform:sponsor"] == {
-        "title": "Clean Water",
-        "url": "https://group.example.org",
-    }
+@pytest.mark.contract("9 webhook payload")
+def test_a_signature_by_link_has_no_fields_of_the_person_and_one_over_v1_has_v2_names(
+    running, group, petition, hook, receiver
+):
+    """Interface 2.7 person, platform:referrer_data: a missing source is none in the API, and not delivered; 9."""
+    link = {"href": f"{running.base_url}/people/{group.person_id}"}
+    body, path = {"_links": {"osdi:person": link}}, f"/petitions/{petition['id']}/signatures"
+    signed = group.v2.post(path, json=body).raise_for_status().json()
+    assert signed["platform:referrer_data"] == {"source": "none", "website": "api"}
+    group.v1.post(path, json={"person": PERSON}).raise_for_status()
+    wait_for(lambda: len(receiver.got) == 2)
+    of_v2, of_v1 = (element["osdi:signature"] for element in receiver.elements())
+    assert of_v2["person"].keys() == {"created_date", "modified_date"}
+    assert of_v2["_links"]["osdi:person"] == link
+    assert "platform:referrer_data" not in of_v2
+    assert_valid(receiver.deliveries()[1], delivery())
+    assert "/api/v2/" in of_v1["_links"]["self"]["href"]
 
 
 @pytest.mark.contract("2.4 title")
@@ -174,14 +155,6 @@ def test_a_referrer_must_be_a_valid_code(running, group, petition):
     assert signed["platform:referrer_data"] == {"source": "email", "website": "example.org"}
     signed = sign(group, petition, referrer_data={"referrer": person_s})
     assert signed["platform:referrer_data"]["referrer"] == person_s
-
-
-def test_a_missing_source_is_absent_from_the_payload_and_none_in_the_api(group, petition, hook, receiver):
-    """Interface 2.7 platform:referrer_data: as deployments answer and deliver."""
-    signed = sign(group, petition)
-    assert signed["platform:referrer_data"] == {"source": "none", "website": "api"}
-    wait_for(lambda: receiver.got)
-    assert "platform:referrer_data" not in receiver.elements()[0]["osdi:signature"]
 
 
 def test_the_collection_has_every_signature(group, petition):
@@ -338,12 +311,3 @@ def test_an_individual_s_petition_has_the_person_as_sponsor(running, person, rec
     wait_for(lambda: receiver.got)
     assert receiver.elements()[0]["platform:sponsor"]["title"] == "Ada Baker"
     assert_valid(receiver.deliveries()[0], delivery())
-
-
-@pytest.mark.contract("9 webhook payload")
-def test_a_v1_post_is_delivered_with_v2_names(group, petition, hook, receiver):
-    """Interface 9: the webhook payload is described with v2 naming and links."""
-    group.v1.post(f"/petitions/{petition['id']}/signatures", json={"person": PERSON}).raise_for_status()
-    wait_for(lambda: receiver.got)
-    assert_valid(receiver.deliveries()[0], delivery())
-    assert "/api/v2/" in receiver.elements()[0]["osdi:signature"]["_links"]["self"]["href"]
