@@ -133,17 +133,7 @@ OTHERS |= {
 }
 OTHERS |= {
     f"reports.{name}"
-    for name in (
-        "DECLARED",
-        "NONE",
-        "NO_DATE",
-        "REPORTS",
-        "STANDARD",
-        "By",
-        "Counting",
-        "Period",
-        "make",
-    )
+    for name in ("DECLARED", "NONE", "NO_DATE", "REPORTS", "STANDARD", "By", "Counting", "Period", "make")
 }
 
 
@@ -222,7 +212,7 @@ def lines_with(text: str, words: list[str], parameter: click.Parameter | None) -
         yield from ([*right, text], [*right, f"--{text}"])
     else:
         yield [*right, parameter.opts[0], text]
-        if text.startswith(WORD):
+        if text.startswith(LONG):
             yield [*right, f"{parameter.opts[0]}={text}"]
 
 
@@ -230,13 +220,12 @@ def test_no_command_quotes_a_long_argument() -> None:
     """Of an option that several commands have, each form is given to the first of them."""
     seen = set()
     for words, parameter in options():
-        is_place = isinstance(parameter, click.Argument) or isinstance(
-            getattr(parameter, "type", None), click.Path
-        )
+        is_path = isinstance(getattr(parameter, "type", None), click.Path)
         name = parameter and (parameter.name, type(parameter.type))
-        for text in (
-            TEXTS.values() if is_place and name not in seen else [f"{TEXTS['word']}\n{TEXTS['JSON']}"]
-        ):
+        texts = [f"{LONG}\n{TEXTS['JSON']}" if isinstance(parameter, click.Option) and not is_path else LONG]
+        if isinstance(parameter, click.Argument) and name not in seen:
+            texts = list(TEXTS.values())
+        for text in texts:
             for line in lines_with(text, words, parameter):
                 with folder_with_an_event():
                     ran = run(*words, *line, OSDI_API_KEY="key")

@@ -186,18 +186,6 @@ def test_identifiers_of_two_events_of_one_key_are_refused(person):
     assert person.v2.post("/events", json=both).status_code == 409
 
 
-@pytest.mark.contract("4 rule 4")
-def test_total_accepted_is_the_number_of_attendances(person):
-    """Interface 4 rule 4: 0 on creation, then the count."""
-    made = person.create()
-    for number in range(3):
-        attendee = {"person": {"email_addresses": [{"address": f"{number}{person.key}@example.org"}]}}
-        person.v2.post(f"/events/{event_id(made)}/attendances", json=attendee).raise_for_status()
-        assert person.v2.get(f"/events/{event_id(made)}").json()["total_accepted"] == number + 1
-    page = person.v2.get(f"/events/{event_id(made)}/attendances").json()
-    assert page["total_records"] == 3
-
-
 # endpoints and headers
 
 
