@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -50,6 +51,11 @@ DocumentKind = Literal["delivery", "page", "single", "nested", "empty", "undecid
 _OF_ANY = frozenset({"_embedded", "_links", "origin_system", "originating_system"})
 
 _HREF = ("_links", "self", "href")
+
+
+def envelope_time(moment: datetime) -> str:
+    """Return a moment as envelopes and manifests have it: UTC, with microseconds and a Z."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from osdi_frames.document_forms import envelope_time
 from osdi_frames.durable import write_file
 from osdi_frames.messages import counted, printable, quoted_path
 from osdi_frames.sources.files import MANIFEST, File, with_manifests
@@ -31,11 +32,6 @@ Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 #: The form in which manifests are written; what each has is said above.
 MANIFEST_FORM = 2
-
-
-def stamp(moment: datetime) -> str:
-    """Return a moment as archives and manifests have it: UTC, with microseconds and a Z."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +164,7 @@ class Manifest:
         for values, done in zip(stored["collections"], self.collections, strict=True):
             values |= {"parent": done.parent, "whole": self.is_whole(done)}
             values["fewer_records"] = done.fewer_records
-        return dict(json.loads(json.dumps(stored, default=stamp)))
+        return dict(json.loads(json.dumps(stored, default=envelope_time)))
 
     def write(self) -> None:
         """Write the manifest into its folder, whole or not at all."""

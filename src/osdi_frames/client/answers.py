@@ -12,10 +12,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from osdi_frames.client.address import shown
+from osdi_frames.document_forms import envelope_time
 from osdi_frames.errors import BadAnswer, DeletionRefused, KeyRefused, ResourceNotFound, ServiceError
 from osdi_frames.json_decoding import STRICT_DECODER
 from osdi_frames.messages import shorten
-from osdi_frames.pulls import stamp
 
 #: Characters of the words of a service, or of the network, that an error repeats.
 WORDS_LENGTH = 200
@@ -59,7 +59,7 @@ class Answer:
         """
         # A newline of valid JSON is never inside a string.
         text = self.text.replace("\r", " ").replace("\n", " ")
-        head = f'"fetched_at": "{stamp(self.fetched_at)}", "url": {json.dumps(self.url)}'
+        head = f'"fetched_at": "{envelope_time(self.fetched_at)}", "url": {json.dumps(self.url)}'
         return f'{{{head}, "body": {text}}}\n'.encode()
 
 

@@ -13,8 +13,8 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
+from osdi_frames.document_forms import envelope_time
 from osdi_frames.messages import with_shortened_paths
-from osdi_frames.pulls import stamp
 from osdi_frames.receiver.envelope import Envelope
 from osdi_frames.receiver.segments import Log, seal_finished
 from osdi_frames.receiver.validation import validate_body
@@ -91,7 +91,7 @@ class DeliveryQueue:
         self._loop = asyncio.get_running_loop()
         _submit(self._sealer, self._seal)
         # Begun ahead of its first line, a segment lets it wait for one sync and not for three.
-        day = stamp(self._now())[:10]
+        day = envelope_time(self._now())[:10]
         begun = self._writer.submit(self._worker.deliveries.append, [], day=day)
         with contextlib.suppress(OSError):  # a full disk, for example: the first delivery tries again
             await asyncio.wrap_future(begun)
@@ -117,7 +117,7 @@ class DeliveryQueue:
     async def store(self, body: bytes) -> bool:
         """Make a held body durable; return False when that failed or would come too late for the sender."""
         arrived = self._loop.time()
-        received_at = stamp(self._now())
+        received_at = envelope_time(self._now())
         answer: asyncio.Future[bool] = self._loop.create_future()
         stored = False
         self._waiting += 1

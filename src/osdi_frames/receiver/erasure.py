@@ -15,12 +15,12 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from osdi_frames.addresses import LAYERS, undo
+from osdi_frames.document_forms import envelope_time
 from osdi_frames.durable import PARTIAL, write_file
 from osdi_frames.errors import ArchiveLocked, InvalidArgument
 from osdi_frames.json_decoding import PAIRS_DECODER
 from osdi_frames.locking import require_shared_locks, wait_for_lock
 from osdi_frames.messages import quoted_path, with_shortened_paths
-from osdi_frames.pulls import stamp
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.segments import Segment, seal_finished, segments, write_sealed
 from osdi_frames.receiver.validation import elements
@@ -92,7 +92,7 @@ def erase(
     persons, emails = [*persons], [*emails]
     if made := {id_ for id_ in persons if id_.startswith(ID_OF_ADDRESS)}:
         emails += (address for address in _addresses(folders) if id_of_address(address) in made)
-    eraser = _Eraser(Person(persons, emails), stamp(now()))
+    eraser = _Eraser(Person(persons, emails), envelope_time(now()))
     for folder in folders:
         with _alone(folder):
             for segment in (*segments(folder), *segments(folder / QUARANTINE)):

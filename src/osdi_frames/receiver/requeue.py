@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from osdi_frames.document_forms import envelope_time
 from osdi_frames.durable import make_folder, write_file
 from osdi_frames.locking import require_shared_locks, wait_for_lock
 from osdi_frames.problems import Finding
-from osdi_frames.pulls import stamp
 from osdi_frames.receiver import envelope
 from osdi_frames.receiver.envelope import Envelope, as_array
 from osdi_frames.receiver.segments import segments
@@ -69,7 +69,7 @@ def requeue(archive: str | Path, *, now: Callable[[], datetime] = lambda: dateti
         stack.callback(worker.close)
         known = {_digest(entry) for entry in _entries(worker.folder)}
         for folder in folders:
-            _requeue(folder / QUARANTINE, worker, known, done, day=stamp(now())[:10])
+            _requeue(folder / QUARANTINE, worker, known, done, day=envelope_time(now())[:10])
     return done
 
 
