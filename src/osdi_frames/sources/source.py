@@ -156,7 +156,7 @@ def read(
 ) -> Iterator[Chunk]:
     """Yield the candidates of a source, file by file.
 
-    Files are read in the order of their names; `read_table` says what a source is.
+    Files are read in the order of their names; `open` says what a source is.
     Files are listed before the first candidate is asked for. `handle` is called with each problem: a file or
     folder that cannot be read, or not to its end. `quarantines` takes the folders in which receivers keep bodies
     that are not deliveries; they are not read. With it, a SourceWarning says that there is nothing else, either.
