@@ -20,9 +20,14 @@ SIGNED = SIGNATURE | {
 }
 ATTENDED = {"identifiers": ["platform:a1"], "_links": {"osdi:event": {"href": f"{API}/events/e1"}}}
 ATTENDANCE = {"identifiers": ["platform:a1"], "status": "accepted"}
-GATHERING = EVENT | {
-    "_embedded": {"osdi:attendances": [ATTENDANCE, ATTENDANCE | {"identifiers": ["platform:a2"]}]}
-}
+OTHER = EVENT | {"identifiers": ["action_network:e2"]}
+
+
+def embedding(collection, *entries):
+    return {"_embedded": {collection: [*entries]}}
+
+
+GATHERING = EVENT | embedding("osdi:attendances", ATTENDANCE, ATTENDANCE | {"identifiers": ["platform:a2"]})
 PERSON = {"given_name": "Ann", "email_addresses": [{"address": "ann@example.org", "primary": True}]}
 PETITION = {"identifiers": ["platform:9"], "title": "River", "petition_text": "Clean it"}
 CAMPAIGN = {"identifiers": ["platform:c"], "title": "Days", "host_pitch": "Host!"}
@@ -40,7 +45,7 @@ MESSAGE = {
         "osdi:wrapper": {"href": f"{API}/wrappers/w1"},
     },
 }
-FETCHED = {"fetched_at": "2026-05-01T10:00:00Z"}
+FETCHED, RECEIVED = {"fetched_at": "2026-05-01T10:00:00Z"}, {"received_at": "2026-05-01T10:00:00Z"}
 
 
 TABLES = ["events", "signatures"]
@@ -61,22 +66,11 @@ CLEAR = {
         "signatures",
         2,
     ),
-    "a list of events": ([EVENT, EVENT | {"identifiers": ["action_network:e2"]}], "events", 2),
-    "a list of events, in an envelope": (
-        {
-            "fetched_at": "2026-05-01T10:00:00Z",
-            "body": [EVENT, EVENT | {"identifiers": ["action_network:e2"]}],
-        },
-        "events",
-        2,
-    ),
+    "a list of events": ([EVENT, OTHER], "events", 2),
+    "a list of events, in an envelope": (FETCHED | {"body": [EVENT, OTHER]}, "events", 2),
     "an element without its array": (ELEMENT, "signatures", 1),
-    "an element without its array, in an envelope": (
-        {"received_at": "2026-05-01T10:00:00Z", "body": ELEMENT},
-        "signatures",
-        1,
-    ),
-    "elements in a list with a page": ([ELEMENT, {"_embedded": {"osdi:events": [EVENT]}}], "signatures", 1),
+    "an element without its array, in an envelope": (RECEIVED | {"body": ELEMENT}, "signatures", 1),
+    "elements in a list with a page": ([ELEMENT, embedding("osdi:events", EVENT)], "signatures", 1),
     "a delivery under body without a time": ({"body": [ELEMENT]}, "signatures", 1),
     "a list of those": ([{"body": [ELEMENT]}], "signatures", 1),
     "a signature that names its petition alone": (SIGNED, "signatures", 1),
@@ -90,70 +84,46 @@ CLEAR = {
         "signatures",
         1,
     ),
-    "an attendance that names its event alone, in an envelope": (
-        FETCHED | {"body": ATTENDED},
-        "attendances",
-        1,
-    ),
+    "an attendance that names its event alone": (FETCHED | {"body": ATTENDED}, "attendances", 1),
     "an event that embeds attendances": (GATHERING, "events", 1),
     "its attendances": (GATHERING, "attendances", 2),
-    "an event that embeds attendances, next to another": (
-        [GATHERING, EVENT | {"identifiers": ["action_network:e2"]}],
-        "events",
-        2,
-    ),
+    "an event that embeds attendances, next to another": ([GATHERING, OTHER], "events", 2),
     "the attendances of one of several events": ([EVENT, GATHERING], "attendances", 2),
-    "events of a page, and what one embeds": (
-        {"_embedded": {"osdi:events": [GATHERING, EVENT | {"identifiers": ["platform:e2"]}]}},
-        "events",
-        2,
-    ),
+    "events of a page, and what one embeds": (embedding("osdi:events", GATHERING, OTHER), "events", 2),
     "attendances embedded in the events of a page": (
-        FETCHED | {"body": {"page": 1, "_embedded": {"osdi:events": [EVENT, GATHERING]}}},
+        FETCHED | {"body": {"page": 1} | embedding("osdi:events", EVENT, GATHERING)},
         "attendances",
         2,
     ),
     "what the embedded ones embed": (
-        {
-            "_embedded": {
-                "osdi:petitions": [
-                    PETITION
-                    | {
-                        "_embedded": {
-                            "osdi:signatures": [SIGNATURE | {"_embedded": {"osdi:people": [PERSON]}}]
-                        }
-                    }
-                ]
-            }
-        },
+        embedding(
+            "osdi:petitions",
+            PETITION | embedding("osdi:signatures", SIGNATURE | embedding("osdi:people", PERSON)),
+        ),
         "people",
         1,
     ),
     "a petition that embeds its signatures": (
-        PETITION | {"_embedded": {"osdi:signatures": [SIGNATURE]}},
+        PETITION | embedding("osdi:signatures", SIGNATURE),
         "petitions",
         1,
     ),
-    "signatures without a prefix": ({"_embedded": {"signatures": [SIGNATURE]}}, "signatures", 1),
-    "events without a prefix": ({"total_pages": 1, "_embedded": {"events": [EVENT]}}, "events", 1),
-    "attendances without a prefix": ({"_embedded": {"attendance": [ATTENDANCE]}}, "attendances", 1),
-    "campaigns without a prefix": (
-        {"_embedded": {"event_campaigns": [{"title": "Days"}]}},
-        "event_campaigns",
-        1,
-    ),
-    "petitions without a prefix": (FETCHED | {"body": {"_embedded": {"petitions": [{}]}}}, "petitions", 1),
-    "people without a prefix": ({"_embedded": {"people": [PERSON]}}, "people", 1),
+    "signatures without a prefix": (embedding("signatures", SIGNATURE), "signatures", 1),
+    "events without a prefix": ({"total_pages": 1} | embedding("events", EVENT), "events", 1),
+    "attendances without a prefix": (embedding("attendance", ATTENDANCE), "attendances", 1),
+    "campaigns without a prefix": (embedding("event_campaigns", {"title": "Days"}), "event_campaigns", 1),
+    "petitions without a prefix": (FETCHED | {"body": embedding("petitions", {})}, "petitions", 1),
+    "people without a prefix": (embedding("people", PERSON), "people", 1),
     "a list of people": ([PERSON, {"given_name": "Bob"}], "people", 2),
     "a petition": (PETITION, "petitions", 1),
     "a list of event campaigns": ([CAMPAIGN], "event_campaigns", 1),
     "a page under body without a time, with a number": (
-        {"page": 2, "body": {"_embedded": {"osdi:events": [EVENT]}}},
+        {"page": 2, "body": embedding("osdi:events", EVENT)},
         "events",
         1,
     ),
     "lists in lists": (inside_lists([ELEMENT], 900), "signatures", 1),
-    "a page under body without a time": ({"body": {"_embedded": {"osdi:events": [EVENT]}}}, "events", 1),
+    "a page under body without a time": ({"body": embedding("osdi:events", EVENT)}, "events", 1),
 }
 
 
@@ -193,8 +163,8 @@ NOTHING = {
     "a list of messages": ([MESSAGE, MESSAGE], "messages", "warning"),
     "a list of messages in a list": ([[MESSAGE]], "messages", "warning"),
     "an item in an envelope": (FETCHED | {"body": ITEM}, "items", "warning"),
-    "a page of items": ({"_embedded": {"osdi:items": [ITEM]}}, "osdi:items", "info"),
-    "a page of items without a prefix": ({"_embedded": {"items": [ITEM]}}, "items", "info"),
+    "a page of items": (embedding("osdi:items", ITEM), "osdi:items", "info"),
+    "a page of items without a prefix": (embedding("items", ITEM), "items", "info"),
     "a page that no table declares next to one": (
         {"total_pages": 1, "_embedded": {"osdi:events": [], "osdi:lists": [{}]}},
         "osdi:lists",
@@ -242,7 +212,7 @@ def test_what_no_table_takes_is_named_wherever_it_stands(tmp_path):
 
 
 def test_a_petition_that_embeds_is_listed_without_what_is_read(tmp_path):
-    (tmp_path / "a.json").write_text(json.dumps(PETITION | {"_embedded": {"osdi:signatures": [SIGNATURE]}}))
+    (tmp_path / "a.json").write_text(json.dumps(PETITION | embedding("osdi:signatures", SIGNATURE)))
     assert of.check(tmp_path).empty
     for source in both(PETITION | {"_embedded": {"osdi:signatures": [SIGNATURE], "x:y": 1}}, tmp_path):
         assert of.check(source)[["problem", "detail"]].to_numpy().tolist() == [
