@@ -19,7 +19,7 @@ from osdi_frames.receiver.segments import seal_finished
 from osdi_frames.receiver.worker import Worker
 from tests.clocks import GUARD, wait_for
 
-from .process import Receiver, quarantined, stored, tracing
+from .process import HTTP, Receiver, quarantined, stored, tracing
 from .sender import TOKEN, Connection, delivery, request
 
 LIMIT = 100_000
@@ -47,11 +47,11 @@ def _status(answer: bytes) -> int:
 
 
 def _health(receiver: Receiver) -> dict[str, Any]:
-    return httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
+    return HTTP.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
 
 
 def _post(receiver: Receiver, body: bytes, *, path: str = f"/{TOKEN}", **options: object) -> httpx.Response:
-    return httpx.post(f"http://127.0.0.1:{receiver.port}{path}", content=body, **options)
+    return HTTP.post(f"http://127.0.0.1:{receiver.port}{path}", content=body, **options)
 
 
 def test_a_delivery_is_in_the_archive_when_it_is_answered(receiver):
@@ -64,7 +64,7 @@ def test_a_slash_behind_the_token_is_the_same_address(receiver):
     body = delivery(10)
     assert _post(receiver, body, path=f"/{TOKEN}/").status_code == 200
     assert stored(receiver.archive)[body] == 1
-    assert httpx.get(f"http://127.0.0.1:{receiver.port}/{TOKEN}/").status_code == 405
+    assert HTTP.get(f"http://127.0.0.1:{receiver.port}/{TOKEN}/").status_code == 405
 
 
 def test_a_content_length_with_a_transfer_encoding_is_400_and_closes_the_connection(receiver):
@@ -87,14 +87,14 @@ def test_an_unknown_address_is_404_and_stores_nothing(receiver):
     for path in ("/", "/wrong", f"/{TOKEN}x", f"/{TOKEN}//", f"/{TOKEN}/x", f"/x/{TOKEN}"):
         for method in ("GET", "POST"):
             before = stored(receiver.archive)
-            answer = httpx.request(method, f"http://127.0.0.1:{receiver.port}{path}", content=delivery(2))
+            answer = HTTP.request(method, f"http://127.0.0.1:{receiver.port}{path}", content=delivery(2))
             assert answer.status_code == 404
             assert stored(receiver.archive) == before
 
 
 def test_a_method_other_than_post_is_405_and_says_what_is_allowed(receiver):
     for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS"):
-        answer = httpx.request(method, f"http://127.0.0.1:{receiver.port}/{TOKEN}")
+        answer = HTTP.request(method, f"http://127.0.0.1:{receiver.port}/{TOKEN}")
         assert answer.status_code == 405
         assert answer.headers["allow"] == "POST"
 
@@ -120,7 +120,7 @@ def test_a_body_without_a_length_is_cut_off_at_the_limit(receiver):
         while True:
             yield b" " * 10_000
 
-    assert httpx.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=endless()).status_code == 413
+    assert HTTP.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=endless()).status_code == 413
 
 
 def test_a_length_that_promises_too_much_is_413_before_the_body_comes(receiver):
@@ -167,7 +167,7 @@ def test_a_body_that_is_no_delivery_is_quarantined_and_answered_200(receiver):
 
 def test_the_health_page_shows_what_the_receiver_does(receiver):
     _post(receiver, delivery(3))
-    answer = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz")
+    answer = HTTP.get(f"http://127.0.0.1:{receiver.port}/healthz")
     assert answer.status_code == 200
     health = answer.json()
     assert health["append_and_sync"] is True
@@ -206,7 +206,7 @@ def test_the_health_page_warns_when_little_of_the_disk_is_free(tmp_path):
 
 def test_the_token_is_in_no_log_and_no_answer(receiver):
     answers = [_post(receiver, b"[]"), _post(receiver, b"x" * (LIMIT + 1)), _post(receiver, b"", path="/x")]
-    answers += [httpx.get(f"http://127.0.0.1:{receiver.port}/{TOKEN}")]
+    answers += [HTTP.get(f"http://127.0.0.1:{receiver.port}/{TOKEN}")]
     _exchange(receiver.port, f"POST /{TOKEN} HTTP/9\r\n\r\n".encode())
     shown = receiver.log.read_text() + "".join(f"{answer.headers}{answer.text}" for answer in answers)
     assert TOKEN not in shown

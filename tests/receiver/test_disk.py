@@ -10,14 +10,13 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from osdi_frames.receiver.verification import verify
 from osdi_frames.receiver.worker import Worker
 from tests.clocks import GUARD, wait_for
 
-from .process import Receiver, stored, tracing
+from .process import HTTP, Receiver, stored, tracing
 from .sender import TOKEN, Connection, delivery, request
 
 
@@ -151,7 +150,7 @@ def test_while_every_sync_fails_nothing_is_acknowledged_and_the_health_page_says
         with tracing(receiver.threads["writer"], "-e", "inject=fsync:error=EIO"):
             answers = asyncio.run(_deliver(receiver.port, range(10)))
             assert set(answers.values()) == {503}
-            refused = httpx.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=b"[]")
+            refused = HTTP.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=b"[]")
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
             assert _health(receiver.port) == "failing"
         asyncio.run(_until_200(receiver.port, delivery(0)))
@@ -159,4 +158,4 @@ def test_while_every_sync_fails_nothing_is_acknowledged_and_the_health_page_says
 
 
 def _health(port: int) -> str:
-    return httpx.get(f"http://127.0.0.1:{port}/healthz").json()["status"]
+    return HTTP.get(f"http://127.0.0.1:{port}/healthz").json()["status"]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import httpx
 import pytest
 
 from osdi_frames.receiver import ReceiverLimits
 from tests.clocks import wait_for
 
-from .process import Receiver, stored, tracing
+from .process import HTTP, Receiver, stored, tracing
 from .sender import Connection, Outcome, delivery, offer, request
 
 MEMORY = 256 << 20
@@ -43,7 +42,7 @@ def _offer_with_slow_syncs(
 
 def _held(receiver: Receiver) -> tuple[int, int]:
     """Return how many deliveries and bytes the receiver holds."""
-    health = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
+    health = HTTP.get(f"http://127.0.0.1:{receiver.port}/healthz").json()
     return health["waiting"], health["held_bytes"]
 
 

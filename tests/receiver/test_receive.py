@@ -26,7 +26,7 @@ from osdi_frames.receiver import verify, worker
 from osdi_frames.receiver.worker import Worker
 from tests.clocks import GUARD, wait_for
 
-from .process import SOURCE, Receiver, stored
+from .process import HTTP, SOURCE, Receiver, stored
 from .sender import delivery
 
 _MAIN = """
@@ -46,7 +46,7 @@ def _start(archive: Path, *options: str, **environment: str) -> Receiver:
 
 
 def _post(receiver: Receiver, token: str) -> int:
-    return httpx.post(f"http://127.0.0.1:{receiver.port}/{token}", content=delivery(1)).status_code
+    return HTTP.post(f"http://127.0.0.1:{receiver.port}/{token}", content=delivery(1)).status_code
 
 
 def _invoke(*arguments: object) -> Result:
@@ -83,7 +83,7 @@ def test_what_is_written_is_the_owner_s_alone_whatever_the_umask_and_a_folder_ke
     with Receiver(archive, program=program) as receiver:
         (token,) = (archive / ".tokens").read_text().split()
         assert _post(receiver, token) == 200
-        assert httpx.post(f"http://127.0.0.1:{receiver.port}/{token}", content=b"no JSON").status_code == 200
+        assert HTTP.post(f"http://127.0.0.1:{receiver.port}/{token}", content=b"no JSON").status_code == 200
         receiver.stop()
     erasing = "from osdi_frames.cli.archive import command; command()"
     program = ["sh", "-c", f'umask {umask} && exec "$0" "$@"', sys.executable, "-c", erasing, "erase"]
@@ -103,15 +103,15 @@ def test_a_quiet_receiver_logs_warnings_only(tmp_path):
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as receiver:
         while receiver.poll() is None:
             with contextlib.suppress(httpx.ConnectError):
-                assert httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+                assert HTTP.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
                 break
             time.sleep(0.05)
         address = f"http://127.0.0.1:{port}/{(archive / '.tokens').read_text().strip()}"
-        assert httpx.post(address, content=delivery(1)).status_code == 200
+        assert HTTP.post(address, content=delivery(1)).status_code == 200
         assert log.read_text() == ""
         (segment,) = archive.glob("main/2*/*.ndjson")
         segment.unlink()
-        assert httpx.post(address, content=delivery(2)).status_code == 503
+        assert HTTP.post(address, content=delivery(2)).status_code == 503
         receiver.terminate()
     warnings = log.read_text().splitlines()
     assert warnings

@@ -7,13 +7,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from osdi_frames.errors import SourceNotFound
 from osdi_frames.receiver.verification import verify
 
-from .process import Receiver, stored
+from .process import HTTP, Receiver, stored
 from .sender import TOKEN, delivery
 
 
@@ -25,11 +24,11 @@ def receiver(tmp_path: Path) -> Iterator[Receiver]:
 
 
 def _post(receiver: Receiver, number: int) -> int:
-    return httpx.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=delivery(number)).status_code
+    return HTTP.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=delivery(number)).status_code
 
 
 def _health(receiver: Receiver) -> tuple[int, str]:
-    answer = httpx.get(f"http://127.0.0.1:{receiver.port}/healthz")
+    answer = HTTP.get(f"http://127.0.0.1:{receiver.port}/healthz")
     return answer.status_code, " ".join(answer.json()["warnings"])
 
 
@@ -133,7 +132,7 @@ def test_verify_finds_no_archive_where_the_folder_was_removed(receiver):
 
 def test_a_quarantine_that_is_removed_is_made_anew(receiver):
     def post_rubbish() -> int:
-        return httpx.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=b"rubbish").status_code
+        return HTTP.post(f"http://127.0.0.1:{receiver.port}/{TOKEN}", content=b"rubbish").status_code
 
     assert post_rubbish() == 200
     shutil.rmtree(receiver.archive / "main/.quarantine")
