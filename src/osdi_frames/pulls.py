@@ -30,7 +30,7 @@ from osdi_frames.sources.remote import Remote
 
 Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-#: The form in which manifests are written; what each has is said above.
+#: The form in which manifests are written; the forms are described above.
 MANIFEST_FORM = 2
 
 
@@ -111,7 +111,7 @@ class Manifest:
         if self.finished_at is None:
             return "not finished: the pull is running, or was killed; call it again and it goes on"
         lacking = [collection for collection in self.collections if not collection.complete]
-        # Where a pull stopped is said, not what it did not come to.
+        # Show where a pull stopped, not what it never reached.
         begun = [collection for collection in lacking if collection.lists or collection.why != "not read"]
         shown = begun or lacking or self.collections
         return "\n".join(printable(f"{collection.path}: {collection.why}") for collection in shown)

@@ -6,7 +6,6 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from osdi_frames.client.collections import COLLECTION_NAMES, needed
 from osdi_frames.errors import BadAddress, ServiceError, UnknownValue
 from osdi_frames.pulls import manifests
 from osdi_frames.shortcuts import read_table
-from tests.clocks import Clock, wait_for
+from tests.clocks import Clock
 
 from .conftest import GROUP, Stocked, comparable
 from .hostile import listening
@@ -318,27 +317,3 @@ def test_of_several_campaigns_one_that_is_not_there_is_named_and_the_others_are_
     assert not manifest.complete
     assert "0-not-there" in manifest.why
     assert list(read_table(tmp_path, "events").event_id) == events
-
-
-def lists_kept(folder: Path) -> int:
-    """Count the lists of attendances that are whole on disk, in the file that still grows, too."""
-    found = 0
-    for path in folder.glob("*/*pages-*"):
-        with gzip.open(path) as lines, suppress(EOFError):
-            found += sum("/attendances" in json.loads(line)["url"] for line in lines)
-    return found
-
-
-def test_a_pull_that_is_killed_among_its_lists_asks_for_no_list_twice(pulls, clocked, sleeping, tmp_path):
-    served, client, _, events = clocked
-    served.running.inject("latency", path="/attendances", nth=3)
-    with pulls.killed(served, tmp_path, "attendances"):
-        wait_for(lambda: sleeping.seconds)
-    assert lists_kept(tmp_path) == 2
-    sleeping.wake()
-    served.forget()
-    manifest = client.pull(tmp_path, collections=["attendances"])
-    assert manifest.complete
-    assert asked(served)["attendances"] == len(events) - 2
-    assert len(records(tmp_path, "osdi:attendances")) == len(events)
-    assert len({manifest.folder for manifest in manifests(tmp_path)}) == 1

@@ -43,7 +43,7 @@ from osdi_frames.errors import (
 from osdi_frames.messages import quoted, shorten, shorten_within
 from osdi_frames.tables.fields import KEY_HEADERS
 
-# Python prints warnings that nobody handles; a retry is no news, and the error that ends retries says so itself.
+# Python prints warnings that nobody handles; retries are expected, and an error names the last one.
 logging.getLogger("stamina").addHandler(logging.NullHandler())
 
 #: The largest answer that is read, in bytes after decompression.
