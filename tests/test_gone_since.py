@@ -20,8 +20,8 @@ from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.petitions import PETITION
 from osdi_frames.tables.signatures import SIGNATURE
 from tests.pulls import PATHS, manifest_of, write_pull
-from tests.world.history import PROOFS
-from tests.world.history import TABLES as TABLES_OF
+from tests.world.documents import PROOFS
+from tests.world.documents import TABLES as TABLES_OF
 
 ADDRESS = "https://example.org/api/v2"
 START = datetime(2026, 5, 1, tzinfo=UTC)

@@ -44,9 +44,7 @@ _ALL = {
     **_SPONSORS,
     "idempotency_key": TEXT,
 }
-_FEW = {
-    "osdi:signature": _struct("created_date", "modified_date", person=_struct(**_EMAILS), **_SHARED),
-}
+_FEW = {"osdi:signature": _struct("created_date", "modified_date", person=_struct(**_EMAILS), **_SHARED)}
 
 
 def _elements(path: str, fields: dict[str, pl.DataType]) -> pl.LazyFrame:

@@ -31,8 +31,7 @@ def archive(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.long if "store" in name else ()) for name in READINGS],
+    "name", [pytest.param(name, marks=pytest.mark.long if "store" in name else ()) for name in READINGS]
 )
 def test_all_who_read_an_archive_agree(name, archive):
     answers = {}

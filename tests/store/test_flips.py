@@ -12,7 +12,6 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
-from osdi_frames.store import stamps
 from tests.layouts import lines
 
 
@@ -69,14 +68,13 @@ def flip(folder: Path, drawn: random.Random) -> str:
     return f"{path.relative_to(folder)}:{at}"
 
 
+@pytest.mark.usefixtures("long_ago")
 @pytest.mark.parametrize(
     "flips", [pytest.param(6, id="some"), pytest.param(500, id="500", marks=pytest.mark.long)]
 )
 def test_a_reading_after_a_flipped_bit_ends_and_is_right_where_the_bit_is_seen(
-    flips: int, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    flips: int, archive: Path, tmp_path: Path
 ) -> None:
-    now = stamps.time.time_ns
-    monkeypatch.setattr(stamps.time, "time_ns", lambda: now() + 3600 * 10**9)
     whole, drawn = tmp_path / "whole", random.Random(7)
     expected = [read(archive, None, checks=checks)[0] for checks in (False, True)]
     assert are_equal(read(archive, whole, checks=False)[0], expected[False])

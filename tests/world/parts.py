@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tests.world import figures
-from tests.world.history import joined
+from tests.world.documents import joined
 from tests.world.truth import Row, Truth
 
 Filters = Mapping[str, Any]

@@ -30,8 +30,9 @@ from tests.people import (
     check_steps,
 )
 from tests.world import acts, figures, parts
-from tests.world.history import KEYS as KEYS_OF_PULLS
-from tests.world.history import PARENTS, START, TABLES, State, World
+from tests.world.documents import KEYS as KEYS_OF_PULLS
+from tests.world.documents import PARENTS, START, TABLES, State
+from tests.world.history import World
 from tests.world.truth import Row, Truth
 
 #: What identifies a row of each table.

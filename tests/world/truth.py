@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from tests.world.history import (
+from tests.world.documents import (
     CAME,
     NOT_COMING,
     PARENTS,
@@ -23,10 +23,10 @@ from tests.world.history import (
     Key,
     Pull,
     Seen,
-    World,
     entered,
     joined,
 )
+from tests.world.history import World
 
 Row = dict[str, Any]
 
