@@ -1,13 +1,11 @@
 """The wall clock at a place, as UTC: right, or marked."""
 
 import sys
-import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -287,51 +285,6 @@ def test_every_zone_of_the_map_is_in_the_time_zone_data():
     from tzfpy import timezonenames
 
     assert all(ZoneInfo(name).key == name for name in timezonenames())
-
-
-def spread(count: int, latitudes: list[float], longitudes: list[float]) -> pd.DataFrame:
-    """Return events at any time of ten years, at such places."""
-    random = np.random.default_rng(7)
-    start = pd.Timestamp("2016-01-01") + pd.to_timedelta(
-        random.integers(0, 10 * 365 * 1440, count), unit="min"
-    )
-    return pd.DataFrame(
-        {
-            "start_date": start,
-            "end_date": start + pd.Timedelta(hours=2),
-            "location_latitude": np.resize(latitudes, count),
-            "location_longitude": np.resize(longitudes, count),
-        }
-    )
-
-
-def test_python_works_on_zones_and_not_on_events():
-    def calls(count: int) -> int:
-        events, made = spread(count, [37.8, 52.5, -33.9], [-122.3, 13.4, 151.2]), 0
-
-        def seen(_frame: object, event: str, _argument: object) -> None:
-            nonlocal made
-            made += event == "call"
-
-        sys.setprofile(seen)
-        try:
-            assert local_to_utc(events).timezone.nunique() == 3
-        finally:
-            sys.setprofile(None)
-        return made
-
-    calls(3)  # imports
-    assert calls(6000) - calls(3000) < 300
-
-
-@pytest.mark.long
-def test_a_hundred_thousand_events_take_seconds():
-    random = np.random.default_rng(7)
-    events = spread(100_000, random.uniform(-85, 85, 100_000), random.uniform(-180, 180, 100_000))
-    began = time.perf_counter()
-    found = local_to_utc(events)
-    assert time.perf_counter() - began < 10  # 0.2 s for places in one country, 1.2 s for all over the world
-    assert found.timezone.nunique() > 300
 
 
 # -- from UTC to the wall clock --

@@ -228,10 +228,6 @@ def test_campaigns_with_equal_rsvps_stand_in_the_order_of_their_names():
     assert list(report.index) == ["(none)", *names[2::3], *names[1::3], *names[0::3]]
 
 
-def test_a_campaign_called_none_is_a_campaign():
-    assert list(reports.rsvps_by_campaign(events(event("none", 1))).index) == ["none"]
-
-
 def test_fill_rate_is_of_the_events_that_have_a_capacity():
     report = reports.rsvps_by_campaign(
         events(
@@ -294,19 +290,6 @@ def test_a_grouper_keeps_the_labels_its_maker_asked_for():
     assert list(weekly.index) == [pd.Timestamp("2026-05-10")]
 
 
-def test_several_keys_make_an_index_of_several_levels():
-    report = reports.rsvps_by(
-        events(
-            event("b", 3, start_date=pd.Timestamp("2026-05-01")),
-            event("a", 1, start_date=pd.Timestamp("2026-06-01")),
-            event("a", 9, start_date=pd.Timestamp("2026-05-01")),
-        ),
-        ["event_campaign_id", MONTHLY],
-    )
-    assert list(report.index.names) == ["event_campaign_id", "start_date"]
-    assert list(report["rsvps"]) == [9, 1, 3]  # with a time among the keys: in the order of the keys
-
-
 def test_missing_truths_and_numbers_stay_missing_in_the_index():
     report = reports.rsvps_by(events(event("a", 2, hidden=True), event("a", 1, hidden=None)), "hidden")
     assert report.index.dtype == "boolean"
@@ -342,13 +325,12 @@ def test_missing_blank_and_literal_none_are_one_row():
     assert report["signatures"].to_dict() == {"(none)": 6, "nonexistent": 1}
 
 
-@pytest.mark.parametrize("column", ["source", "referrer", "website"])
-def test_each_referrer_column_has_its_report(column):
-    table = signatures({column: "x", "person_id": "1"}, {column: None, "person_id": "2"}, {column: "x"})
-    report = getattr(reports, f"signatures_by_{column}")(table)
-    assert report.index.name == column
-    assert report["signatures"].to_dict() == {"x": 2, "(none)": 1}
-    same(report, reports.signatures_by(table, column))
+def test_each_referrer_column_has_its_report():
+    for column in ("source", "referrer", "website"):
+        table = signatures({column: "x", "person_id": "1"}, {column: None, "person_id": "2"}, {column: "x"})
+        report = getattr(reports, f"signatures_by_{column}")(table)
+        assert report["signatures"].to_dict() == {"x": 2, "(none)": 1}
+        same(report, reports.signatures_by(table, column))
 
 
 def test_signatures_by_several_columns_count_each_combination():
@@ -445,12 +427,6 @@ def test_signatures_without_a_created_date_are_the_last_row(freq, by):
     assert report["a" if by else "signatures"].tolist() == [1, 1]
 
 
-def test_an_archive_of_test_deliveries_alone_is_one_undated_row():
-    report = reports.signatures_over_time(signatures(signed(None), signed(None)))
-    assert report["signatures"].tolist() == [2]
-    assert report.index.isna().all()
-
-
 def test_by_gives_a_column_for_each_value_the_largest_first():
     report = reports.signatures_over_time(
         signatures(
@@ -461,11 +437,6 @@ def test_by_gives_a_column_for_each_value_the_largest_first():
     assert list(report.columns) == ["(none)", "few"]
     assert report.columns.name == "source"
     assert report["(none)"].tolist() == [1, 0, 1]
-
-
-def test_with_by_no_person_is_needed():
-    table = signatures(signed("a", at="2026-05-01"))[["source", "created_date"]]
-    assert reports.signatures_over_time(table, by="source")["a"].sum() == 1
 
 
 def test_a_time_with_another_offset_falls_into_its_utc_day():
@@ -799,11 +770,10 @@ def test_a_column_of_another_kind_is_named_in_one_line(column, value):
     assert isinstance(caught.value, (OsdiError, ValueError))
 
 
-def test_a_grouper_without_a_key_is_refused():
-    with pytest.raises(
-        InvalidColumn, match="rsvps_by: by is a column, a pandas Grouper with a key, a Period, or"
-    ):
-        reports.rsvps_by(events(), pd.Grouper(freq="MS"))
+def test_no_key_and_a_grouper_without_one_are_refused():
+    for by in (pd.Grouper(freq="MS"), []):
+        with pytest.raises(InvalidColumn, match="by is a column, a pandas Grouper with a key, a Period, or"):
+            reports.rsvps_by(events(), by)
 
 
 def test_a_key_that_is_also_counted_works():
@@ -822,13 +792,6 @@ def test_two_periods_of_one_column_are_two_levels():
     assert reports.rsvps_by(table, [MONTHLY, "start_date"])["rsvps"].tolist() == [3, 4]
 
 
-def test_no_key_at_all_is_refused():
-    with pytest.raises(
-        InvalidColumn, match="signatures_by: by is a column, a pandas Grouper with a key, a Period, or"
-    ):
-        reports.signatures_by(signatures(signed("a")), [])
-
-
 def test_what_is_no_frame_is_refused():
     with pytest.raises(
         InvalidColumn, match=r"signatures_by_source takes a DataFrame, as .* returns, not str"
@@ -836,16 +799,13 @@ def test_what_is_no_frame_is_refused():
         reports.signatures_by_source("data")
 
 
-@pytest.mark.parametrize("column", ["total_accepted", "capacity"])
-@pytest.mark.parametrize("values", [[2**62, 2**62], [2**63 - 1, 1], [-(2**62), -(2**62), -1]])
-def test_a_sum_that_does_not_fit_64_bits_is_an_error_that_names_the_column(column, values):
-    rows = [{"event_campaign_id": "c", "event_id": str(number)} for number in range(len(values))]
-    events = frame(EVENTS, [{**row, column: value} for row, value in zip(rows, values, strict=True)])
-    message = f"rsvps_by_campaign cannot use the column {column}: the sum of its values does not fit 64 bits"
-    with pytest.raises(InvalidColumn, match=message):
-        reports.rsvps_by_campaign(events)
-    with pytest.raises(InvalidColumn, match=f"rsvps_by cannot use the column {column}"):
-        reports.rsvps_by(events, ["event_campaign_id", "event_id"])
+def test_a_sum_that_does_not_fit_64_bits_is_an_error_that_names_the_column():
+    for values in ([2**62, 2**62], [2**63 - 1, 1], [-(2**62), -(2**62), -1]):
+        for column in ("total_accepted", "capacity"):
+            table = frame(EVENTS, [{"event_campaign_id": "c", column: value} for value in values])
+            message = f"use the column {column}: the sum of its values does not fit 64 bits"
+            with pytest.raises(InvalidColumn, match=message):
+                reports.rsvps_by_campaign(table)
 
 
 def test_growth_beyond_64_bits_is_an_error_too():
