@@ -1,6 +1,5 @@
-"""What a document is (interface 2.6, 2.7).
+"""What a document is: a page, a single resource, a delivery, or an envelope around one (interface 2.6, 2.7).
 
-It is a page, a single resource, a delivery, or an envelope around one.
 The decision needs no values, only which keys there are and of which JSON type: `form_by_types` takes what stands at
 the paths that `probes` names. So it serves a query over many documents and a parsed document alike. Where it needs
 values, as the address of a resource, `form_of` decides.
@@ -91,10 +90,9 @@ def _by_collection(types: tuple[ElementType, ...], prefixes: tuple[str, ...]) ->
 
 
 def form_by_types(found: Mapping[KeyPath, str], prefixes: Sequence[str] = PREFIXES) -> Form:
-    """Decide a document's form by its JSON types.
+    """Decide a document's form by the JSON types (``ARRAY``, ``OBJECT``, ``VARCHAR`` …) at its probes.
 
-    They stand at its probes (``ARRAY``, ``OBJECT``, ``VARCHAR`` …).
-    A document is undecided when it is none of these, or when values decide.
+    A document is undecided when it has none of the forms, or when values decide.
 
     >>> form_by_types({(): "OBJECT", ("body",): "ARRAY", ("received_at",): "VARCHAR"}).kind
     'delivery'
@@ -120,10 +118,7 @@ def form_by_types(found: Mapping[KeyPath, str], prefixes: Sequence[str] = PREFIX
 
 
 def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
-    """Decide a parsed document's form.
-
-    Its keys decide, else its address, or what only one type has.
-    """
+    """Decide a parsed document's form by its keys, else by its address or by what only one type has."""
     paths = probes(prefixes) if isinstance(document, dict) else [()]
     found = {
         path: _json_type(value)
@@ -143,10 +138,7 @@ def form_of(document: Any, prefixes: Sequence[str] = PREFIXES) -> Form:
 
 
 def _type_of(resource: Mapping[str, Any], prefixes: Sequence[str]) -> ElementType | None:
-    """Return the type of a resource.
-
-    Its address decides, or what only one type has; it is None for an element.
-    """
+    """Return the type of a resource by its address or by what only one type has; None for an element."""
     types = element_types()
     if types_by_key(prefixes).keys() & resource.keys():
         return None

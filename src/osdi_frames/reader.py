@@ -45,10 +45,7 @@ class Settings(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """A source and how it is read.
-
-    Nothing is read until rows are asked for.
-    """
+    """A source and how it is read; nothing is read until rows are asked for."""
 
     source: Source = field(kw_only=False)
     prefix: str | None = None

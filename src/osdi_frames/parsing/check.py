@@ -1,4 +1,4 @@
-"""What a pass met: problems, undeclared keys, counts."""
+"""What a pass found: problems, undeclared keys and counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SEVERITIES = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a walk through every document of an archive met."""
+    """What a pass over every document of an archive found."""
 
     files: int
     """Those inside an archive file each; 0 for parsed objects."""
@@ -74,7 +74,7 @@ class Inspector(Observer):
     files: set[str] = field(default_factory=set)
     documents: int = 0
     noted: dict[tuple[str, str, str, str], tuple[Place, int]] = field(default_factory=dict)
-    """By severity, problem, detail and key, where each problem was met first, and how often."""
+    """By severity, problem, detail and key, where each problem occurs first, and how often."""
     years: defaultdict[ElementType, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     first_of: dict[tuple[ElementType, int], tuple[Place, str]] = field(default_factory=dict)
 
@@ -104,10 +104,7 @@ class Inspector(Observer):
                 self._see_statuses(select.table.element, rows)
 
     def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
-        """List quarantined bodies, doubtful dates, and collections of which a whole source lacks something.
-
-        What was skipped is a warning.
-        """
+        """List what a whole source shows: quarantined bodies, doubtful dates, and incomplete collections."""
         self.incomplete = self.listings.incomplete() if whole and self.listings.newest else []
         for lacking in self.incomplete:
             problem = Problem(lacking.place, ProblemKind.INCOMPLETE, lacking.text, "warning")
@@ -168,10 +165,7 @@ class Inspector(Observer):
                 self._add(problem, key, counts[year])
 
     def inspection(self, kept: Mapping[str, int]) -> Inspection:
-        """Return what was met.
-
-        `kept` has the number of different elements of each type.
-        """
+        """Return what was found; `kept` has the number of different elements of each type."""
         types = element_types()
         dated = (element.name for element in types if element.month)
         kinds = dict.fromkeys(("source_file", "source_line", "severity", "problem", "detail", "key"), "str")

@@ -180,10 +180,7 @@ class _Walk:
         yield self._inside(body["received"], at, iter([Finding(ProblemKind.QUARANTINE, at, reason)]))
 
     def _is_element(self, body: Any, position: int | None) -> bool:
-        """Whether an object is the entry of a delivery.
-
-        One without a position has to have a declared type.
-        """
+        """Whether an object is the entry of a delivery; one without a position has to have a declared type."""
         if not isinstance(body, dict):
             return False
         is_declared = _has(body, *types_by_key(self.prefixes))

@@ -1,8 +1,7 @@
-"""Mend documents that do not fit.
+"""Mend documents that do not fit, so that a query reads them like all others.
 
-The query then reads them like all others.
-What does not fit is taken out and named; what fits in another form is brought into its normal form.
-Each element of a mended document is a document of its own, in an envelope.
+What does not fit is taken out and named; what fits in another form is brought into its normal form. Each element of a
+mended document is a document of its own, in an envelope.
 """
 
 from __future__ import annotations
@@ -59,10 +58,7 @@ class _Mender:
     findings: list[Finding] = field(default_factory=list)
 
     def value(self, value: Any, shape: Shape, key: str) -> Any:
-        """Return the value without what does not fit.
-
-        None is returned where nothing is left.
-        """
+        """Return the value without what does not fit, or None where nothing is left."""
         if value is None:
             return None
         if shape.container is None:
@@ -120,10 +116,7 @@ class Misfit(Exception):
 
 
 def fitted(kind: Type, value: Any) -> Any:
-    """Return a value in a type's normal form.
-
-    `Misfit` is raised where it does not fit.
-    """
+    """Return a value in a type's normal form, or raise `Misfit`."""
     match kind:
         case "string" if not isinstance(value, dict | list):
             return value  # the query returns the text of a number

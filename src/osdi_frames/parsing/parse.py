@@ -1,7 +1,4 @@
-"""The pass over documents, group by group.
-
-It yields the rows of every version, and collects what was met in addition.
-"""
+"""The pass over documents, group by group: rows of every version, and what else is found."""
 
 from __future__ import annotations
 
@@ -83,10 +80,7 @@ class Observer:
                 yield printable(folder), bodies
 
     def end(self, plan: Plan, *, whole: bool) -> None:
-        """Warn of what was skipped.
-
-        Of a whole source, also where nothing was found, or where bodies are not read.
-        """
+        """Warn of what was skipped, and of a whole source where nothing was found or bodies are not read."""
         self.incomplete = self.listings.incomplete() if whole and self.listings.newest else []
         if self.policy:
             self.policy.close()
@@ -98,10 +92,7 @@ class Observer:
 
 
 def _called(finding: Finding) -> dict[str, None]:
-    """Return the undeclared name in a finding, as key.
-
-    There is none in that of an empty page.
-    """
+    """Return the undeclared name in a finding as a key; that of an empty page has none."""
     if finding.problem is ProblemKind.OTHER_TYPE:
         return {finding.key: None}
     is_empty = finding.problem is not ProblemKind.NO_ELEMENTS or finding.severity == "info"

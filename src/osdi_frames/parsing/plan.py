@@ -93,10 +93,7 @@ class Shape:
 
     @property
     def is_struct(self) -> bool:
-        """Whether it is an object read key by key.
-
-        Of others the text or all pairs are read.
-        """
+        """Whether it is an object that is read key by key, and not as text or as all of its pairs."""
         return self.container == "object" and "json" not in self.types and PAIRS not in self.inside
 
     def merge(self, other: Shape) -> None:
@@ -182,10 +179,7 @@ class Plan:
         return frozenset(column.v2[0] for column in checked if column.origin == "envelope")
 
     def queries_for(self, form: Form) -> list[Form]:
-        """Return the form for each query of documents.
-
-        Several element types of a page take a query each.
-        """
+        """Return the form for each query of documents; several element types of a page take a query each."""
         if form.kind == "delivery":
             form = replace(form, types=tuple(element for element in element_types() if element.type_key))
         types = tuple(element for element in form.types if element in self.selects)

@@ -182,12 +182,11 @@ def parse_documents(engine: Engine, form: Form, shape: Shape, documents: pa.Tabl
 
 
 def parse_query(address: str, size: int, form: Form, shape: Shape) -> str:
-    """Return the query for a shape in documents.
+    """Return the query for a shape in documents of one form, which are the lines of a file of some bytes.
 
-    They are of one form.
-    They are the lines of a file of some bytes. The result has, in the same order, the timestamps of an envelope,
-    and list: the elements, of a delivery with their siblings. It fails where an object or a list is looked for and
-    anything else but null is there, or such a key twice.
+    The result has, in the same order, the timestamps of an envelope, and list: the elements, of a delivery with their
+    siblings. The query fails where an object or a list is looked for and anything else but null is there, or such a
+    key twice.
     """
     found = ".".join(["doc", *map(sql_name, element_steps(form))])
     found = f"[{found}]" if form.kind == "single" else found
@@ -198,12 +197,9 @@ def parse_query(address: str, size: int, form: Form, shape: Shape) -> str:
 
 
 def _type(shape: Shape) -> str:
-    """Return the type of a shape in SQL.
-
-    Leaves are text, objects of which all is read are JSON.
-    DuckDB refuses an empty structure, so that there is always a key.
-    """
+    """Return the type of a shape in SQL: leaves are text, objects of which all is read are JSON."""
     if shape.is_struct:
+        # DuckDB refuses a structure without a key.
         keys = {str(step): _type(below) for step, below in shape.inside.items()} or {"_": "VARCHAR"}
         return f"STRUCT({', '.join(f'{sql_name(key)} {kind}' for key, kind in keys.items())})"
     if shape.container == "list":
@@ -235,10 +231,9 @@ def nesting_query(form: Form, collections: Iterable[str]) -> str:
 
 
 def keys_query(paths: Iterable[str]) -> str:
-    """Return the query for keys at JSON paths.
+    """Return the query for the keys at JSON paths, a list for each path.
 
-    It has a list for each path.
-    It is empty where anything but an object is, and NULL where nothing is. The relation ``elements`` has the
+    A list is empty where anything but an object is, and NULL where nothing is. The relation ``elements`` has the
     columns number and element.
     """
     return f"SELECT json_keys(element, {_listed(paths)}::VARCHAR[]) AS keys FROM elements"

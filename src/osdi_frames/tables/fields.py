@@ -1,6 +1,5 @@
-"""The fields of events and locations.
+"""The fields of events and locations: their names in v2 and v1, and who may set them.
 
-That is their names in v2 and v1, and who may set them.
 Client and sandbox read these declarations (interface 2.1, 2.2, 2.8, 4 and 9).
 """
 
@@ -39,10 +38,7 @@ class Field:
     default: Any = None
 
     def named(self, version: str) -> str | None:
-        """Return its name in a version.
-
-        ``<p>`` stands for the service's own prefix.
-        """
+        """Return its name in a version, with ``<p>`` for the service's own prefix."""
         return self.v1 if version == "v1" else self.v2
 
 
@@ -52,10 +48,7 @@ def same(name: str, kind: Any = None, set_by: tuple[str, ...] = (), **more: Any)
 
 
 def _column(name: str, set_by: tuple[str, ...] = (), **more: Any) -> Field:
-    """Declare a field by a column of events.
-
-    Names and type are those of the column.
-    """
+    """Declare a field with the names and the type of a column of events."""
     column = EVENTS.column(name)
     return Field(name, column.v2[0], next(iter(column.v1), None), column.type, set_by, **more)
 

@@ -163,9 +163,8 @@ def _collections(keys: tuple[str, ...], prefixes: tuple[str, ...]) -> tuple[str,
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: name, type, paths, meaning.
+    """One column: its name, type, paths in v2 and in v1, and meaning.
 
-    It has paths in v2 and in v1.
     A column without paths is derived from other columns, resolved from those of all versions, or known from where
     its row was read: `origin` says which. A meaning has at most 50 characters, so that pandas shows it whole.
     """
