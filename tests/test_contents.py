@@ -189,7 +189,7 @@ def test_one_pass_is_made_and_kept_and_its_counts_have_thousands_separators(tmp_
     with opened_files() as opened:
         shown = archive._repr_html_()
     times = Counter(path for path in opened if path in listed)
-    assert len(times) == len(archive.contents.files.parts) == 3
+    assert len(times) == len(archive.contents.files) == 3
     assert set(times.values()) == {1}
     with opened_files() as opened:
         assert archive._repr_html_() == shown == archive.contents.html

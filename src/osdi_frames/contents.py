@@ -46,49 +46,18 @@ _ONCE = "an open stream can be read once, so nothing was looked at; write it int
 _ROWS = "rows: each element once, all its versions merged; reports leave out the excluded ones"
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveFiles:
-    """The files of an archive, on disk or behind addresses; parsed objects and open files have none."""
-
-    parts: Sequence[Part]
-
-    @classmethod
-    def of(cls, reader: Reader) -> ArchiveFiles:
-        """List the files of a source."""
-        if isinstance(reader.source, FilePartition):
-            return cls(reader.source.parts)
-        return cls([Part(file) for file in listed_files(reader.paths, lambda _: None)])
-
-    @property
-    def bytes(self) -> int:
-        """Their size as stored, compressed or not."""
-        return sum(part.size for part in self.parts)
-
-    @property
-    def are_large(self) -> bool:
-        """Whether a pass over them takes long."""
-        return self.bytes > _LARGE
-
-    @property
-    def size(self) -> str:
-        """Their size in words."""
-        size = self.bytes
-        unit = next((unit for unit, least in _UNITS.items() if size >= least), "")
-        return f"{size / _UNITS[unit]:.1f} {unit}" if unit else counted(size, "byte")
-
-
 def contents_of(reader: Reader) -> Contents:
     """Find what is inside an archive, in one pass; of a large one, look at its first documents only."""
-    files, filtering = ArchiveFiles.of(reader), Filtering(reader.filters)
+    is_part, filtering = isinstance(reader.source, FilePartition), Filtering(reader.filters)
+    files = _files_of(reader)
     filtered = [*filtering.lines(), *filter(None, [filtering.left_out()])]
-    opened = Contents(repr(reader), files, filtered, _pulls_of(reader, files), pd.DataFrame())
+    opened = Contents(repr(reader), files, filtered, _pulls_of(reader), pd.DataFrame())
     if reader.is_read_once:
         return replace(opened, note=_ONCE)
-    if files.are_large:
+    if sum(file.size for file in files) > _LARGE:
         elements, _ = types_among(reader.first_documents(), known_prefixes(reader.prefix))
         types = pd.DataFrame({"table": [main_table(element).name for element in elements]})
         return replace(opened, types=types, note=_MANY)
-    is_part = isinstance(reader.source, FilePartition)
     columns = {
         name: some
         for name, some in SHOWN_COLUMNS.items()
@@ -106,10 +75,17 @@ def contents_of(reader: Reader) -> Contents:
     )
 
 
-def _pulls_of(reader: Reader, found: ArchiveFiles) -> list[Manifest]:
+def _files_of(reader: Reader) -> Sequence[Part]:
+    """List the files of a source, on disk or behind addresses; parsed objects and open files have none."""
+    if isinstance(reader.source, FilePartition):
+        return reader.source.parts
+    return [Part(file) for file in listed_files(reader.paths, lambda _: None)]
+
+
+def _pulls_of(reader: Reader) -> list[Manifest]:
     """Return the manifests of an archive's pulls, oldest first, also of those that have no page yet."""
     if isinstance(reader.source, FilePartition):
-        return manifests(part.file for part in found.parts if isinstance(part.file, str))
+        return manifests(part.file for part in reader.source.parts if isinstance(part.file, str))
     return manifests(reader.paths)
 
 
@@ -118,7 +94,7 @@ class Contents:
     """What is inside an archive, as text and HTML."""
 
     title: str
-    files: ArchiveFiles
+    files: Sequence[Part]
     filtered: Sequence[str]
     """Which types the filters are about, if there are any."""
     pulls: Sequence[Manifest]
@@ -136,7 +112,7 @@ class Contents:
     def notes(self) -> list[str]:
         """Files, pulls and problems, a line each."""
         lines = [*self.filtered, *([_ROWS] if "rows" in self.types else [])]
-        if self.files.parts:
+        if self.files:
             lines.append(self._of_files())
         lines += [printable(line) for line in _of_pulls(self.pulls)]
         if self.inspection is None:
@@ -148,9 +124,12 @@ class Contents:
 
     def _of_files(self) -> str:
         """Count the files; a pass knows those inside of others."""
-        count, read = len(self.files.parts), self.inspection.files if self.inspection else 0
+        count, read = len(self.files), self.inspection.files if self.inspection else 0
         inside = f" ({read:,} with the members of zips and tars in their place)" if read > count else ""
-        return f"{counted(count, 'file')}{inside}, {self.files.size}"
+        size = sum(file.size for file in self.files)
+        unit = next((unit for unit, least in _UNITS.items() if size >= least), "")
+        in_words = f"{size / _UNITS[unit]:.1f} {unit}" if unit else counted(size, "byte")
+        return f"{counted(count, 'file')}{inside}, {in_words}"
 
     def __str__(self) -> str:
         shown = _texts(self.types).to_string(index=False) if len(self.types) else "no elements"

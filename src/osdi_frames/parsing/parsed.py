@@ -259,12 +259,12 @@ def chosen(lists: pa.ListArray, step: int, key: Step) -> np.ndarray:
     is_primary = true(pc.equal(child(found, "primary"), "true"))
     conditions = [are_objects, is_primary]
     if key in HELD_PATHS:
-        is_held = np.logical_or.reduce([held(value_at(found, path)) for path in HELD_PATHS[key]])
+        is_held = np.logical_or.reduce([held(values_at_keys(found, path)) for path in HELD_PATHS[key]])
         conditions += [is_held, is_held & is_primary]
     return first(lists, *conditions)
 
 
-def value_at(objects: pa.StructArray, steps: Steps) -> pa.Array:
+def values_at_keys(objects: pa.StructArray, steps: Steps) -> pa.Array:
     """Return the values at keys of objects, of a list its first."""
     values = objects
     for step in steps:
