@@ -162,8 +162,10 @@ def test_file_addresses_are_paths(tmp_path):
     for source in (path.as_uri(), f"file://{path}", f"file://localhost{path}", path.parent.as_uri()):
         assert files([str(source)], print) == [str(path)]
     assert of.read_events(path.as_uri())["source_file"].tolist() == [str(path)]
-    with pytest.raises(SourceNotFound, match="there is no file or folder"):
+    with pytest.raises(SourceNotFound, match=r"there is no file or folder .*gone\.json$"):
         of.read_events(f"file://{tmp_path}/gone.json")
+    with pytest.raises(SourceNotFound, match=r"a\.jsom; nearest: .*a\.json$"):
+        of.read_events(path.with_suffix(".jsom"))
 
 
 def test_a_pattern_that_matches_nothing_is_an_error(tmp_path):

@@ -19,7 +19,7 @@ COMPRESSED_TARS = frozenset({".tgz", ".tzst", ".tbz", ".tbz2", ".txz"})
 ARCHIVES = COMPRESSED_TARS | {".zip", ".tar"}
 _READABLE = DOCUMENTS | ARCHIVES
 #: Suffixes of files that hold tables, such as those of an export.
-TABLES = (".parquet", ".csv", ".xlsx")
+TABLE_SUFFIXES = (".parquet", ".csv", ".xlsx")
 
 #: Names, without suffix, of files that describe their folder, and names that file managers put into every folder.
 ABOUT = frozenset({"readme"})

@@ -23,7 +23,7 @@ from osdi_frames.messages import quoted_path
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
 from osdi_frames.sources.file_kinds import (
     HEAD,
-    TABLES,
+    TABLE_SUFFIXES,
     holds_documents,
     is_hidden,
     is_ignored,
@@ -101,7 +101,7 @@ def tables_in(folder: str) -> Iterator[str]:
     """Yield the files in a folder, or in those that a pattern matches, that hold tables by their names."""
     folder = glob.escape(folder) if os.path.exists(folder) else folder  # else it is a pattern
     inside = glob.iglob(os.path.join(folder, "**"), recursive=True)
-    return (path for path in inside if path.lower().endswith(TABLES))
+    return (path for path in inside if path.lower().endswith(TABLE_SUFFIXES))
 
 
 def requeued_numbers(quarantine: str | os.PathLike[str]) -> set[int]:

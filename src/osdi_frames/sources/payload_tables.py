@@ -17,7 +17,7 @@ import pyarrow as pa
 from osdi_frames.errors import InvalidSource
 from osdi_frames.messages import shorten_names
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
-from osdi_frames.sources.file_kinds import TABLES, suffix, suffix_inside
+from osdi_frames.sources.file_kinds import TABLE_SUFFIXES, suffix, suffix_inside
 from osdi_frames.sources.files import BROKEN, File, Handle, tables_in
 from osdi_frames.sources.layout import Chunk
 from osdi_frames.sources.limits import Limits
@@ -38,7 +38,7 @@ def refuse_exported(paths: Iterable[str], files: Iterable[File]) -> None:
     Workbooks are not read, whatever they hold.
     """
     files = list(files)
-    named = (file for file in files if suffix(str(file)) in TABLES and not _holds_documents(file))
+    named = (file for file in files if suffix(str(file)) in TABLE_SUFFIXES and not _holds_documents(file))
     in_folders = sorted(table for path in paths for table in tables_in(path)) if not files else []
     if table := next(itertools.chain(named, in_folders), None):
         raise InvalidSource(_refusal(table))
