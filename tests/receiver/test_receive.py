@@ -42,7 +42,7 @@ _TOKENS = ("one-token-that-is-long-enough", "two-token-that-is-long-enough")
 
 
 def _start(archive: Path, *options: str, **environment: str) -> Receiver:
-    return Receiver(archive, program=[*_RECEIVE, *options, str(archive)], environment=environment)
+    return Receiver(archive, words=[*options, str(archive)], environment=environment)
 
 
 def _post(receiver: Receiver, token: str) -> int:
