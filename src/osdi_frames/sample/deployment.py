@@ -99,8 +99,8 @@ def attention(
 ) -> Callable[[datetime], list[float]]:
     """Return a function from a moment to the cumulative weights by which resources draw people.
 
-    A power law in random order, of which each resource fades from its launch on, to 1/e in so many months, but not
-    below `floor`.
+    The weights follow a power law, in random order. Each resource fades from its launch on, to 1/e in so many months,
+    but not below `floor`.
     """
     weights = [rank**-0.9 for rank in range(1, len(resources) + 1)]
     rng.shuffle(weights)

@@ -154,7 +154,7 @@ def _street(number: int) -> str:
 def make_attendances(deployment: Deployment, event: Document) -> Iterator[Document]:
     """Make the attendances that an event counts, as the API answers them.
 
-    Evenly from its creation until it was last modified, most of them checked in at its start.
+    They are spread evenly from its creation until it was last modified; most are checked in at its start.
     """
     event_id, moments = id_of(event), _attended(event)
     rng, check_ins = deployment.draws(f"referrers of {event_id}"), _check_ins(deployment, event)

@@ -1,7 +1,4 @@
-"""The sample on disk.
-
-A document a line, in files named for the pull or the month of the delivery, the same bytes for the same arguments.
-"""
+"""The sample on disk: a document a line, in files named for the pull or the month of the delivery."""
 
 import json
 import os
