@@ -31,6 +31,7 @@ from osdi_frames.errors import (
 from osdi_frames.reports import REPORTS
 from osdi_frames.reports.declared import KEYED
 from osdi_frames.tables import TABLES
+from tests import forks  # noqa: F401 (prepares that process)
 from tests.clocks import GUARD, wait_for
 from tests.layouts import lines, pretty
 
@@ -56,6 +57,11 @@ def mixed(tmp_path_factory) -> Path:
     return folder
 
 
+#: Workers are copied from a process that has imported what they need.
+CLUSTER = {
+    "distributed.scheduler.allowed-failures": 10,
+    "distributed.worker.multiprocessing-method": "forkserver",
+}
 TIMEOUTS = ("distributed.comm.timeouts.connect", "distributed.comm.timeouts.tcp")
 
 
@@ -63,7 +69,7 @@ TIMEOUTS = ("distributed.comm.timeouts.connect", "distributed.comm.timeouts.tcp"
 def cluster():
     """Start two worker processes of one thread."""
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 10} | dict.fromkeys(TIMEOUTS, GUARD)),
+        dask.config.set(CLUSTER | dict.fromkeys(TIMEOUTS, GUARD)),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
         Client(workers) as client,
     ):
