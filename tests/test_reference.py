@@ -282,7 +282,7 @@ def test_one_page_and_one_delivery_are_sources_by_themselves() -> None:
 @pytest.mark.parametrize(
     ("kind", "turn"),
     [
-        pytest.param(kind, turn, marks=pytest.mark.long if (number + turn) % 3 else ())
+        pytest.param(kind, turn, marks=pytest.mark.long if (number + 2 * turn) % 6 else ())
         for number, kind in enumerate(reference.KINDS)
         for turn in range(3)
     ],
