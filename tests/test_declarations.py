@@ -29,8 +29,8 @@ LINES = {
         '    "sponsor": (EVENT, "sponsor_title"),\n',
     ),
     "reports/declared.py": (
-        "    _over_time(SIGNATURES, measures.SIGNATURES_OVER_TIME),\n",
-        '    _ranked(SIGNATURES, "country", "location_country"),\n',
+        "    _over_time(COUNTED_SIGNATURES, measures.SIGNATURES_OVER_TIME),\n",
+        '    _ranked(COUNTED_SIGNATURES, "country", "location_country"),\n',
     ),
 }
 DOCUMENTS = [

@@ -19,13 +19,13 @@ from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import tables
 from osdi_frames.plots.functions import plot_of
 from osdi_frames.reports import STANDARD, Period, Report, make, measures
-from osdi_frames.reports.declared import KEYED, SIGNATURES
+from osdi_frames.reports.declared import COUNTED_SIGNATURES, KEYED
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.printed import table
 from osdi_frames.reports.titles import labelled
 
 THROWAWAY = Report(
-    SIGNATURES,
+    COUNTED_SIGNATURES,
     "signatures_by_petition_and_week",
     "Signatures by petition and week",
     by=("petition_id", Period("created_date", "W")),
@@ -304,7 +304,11 @@ def test_each_personal_text_has_its_own_replacement_and_others_are_shown_as_they
     texts = {text: PERSONAL.get(text, text) for text in (*PERSONAL, *HARMLESS)}
     archive = [signed(n, f"{n:02}", "2026-05-04T10:00:00Z", source=text) for n, text in enumerate(texts)]
     by = Report(
-        SIGNATURES, "by", "By", by=("petition_id", "source"), own_measures=(measures.COUNT_OF_SIGNATURES,)
+        COUNTED_SIGNATURES,
+        "by",
+        "By",
+        by=("petition_id", "source"),
+        own_measures=(measures.COUNT_OF_SIGNATURES,),
     )
     shown = of.report(archive, reports=[by])["by"].reset_index().sort_values("petition_id")["source"]
     assert dict(zip(texts, shown, strict=True)) == texts

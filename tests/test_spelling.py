@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.reports import Report, measures
-from osdi_frames.reports.declared import SIGNATURES
+from osdi_frames.reports.declared import COUNTED_SIGNATURES
 from tests.commands import run
 from tests.test_structure import loaded
 
@@ -228,7 +228,7 @@ def test_the_command_prints_what_became_one_and_keeps_spellings_apart_by_an_opti
 
 def test_a_report_by_region_alone_knows_the_country():
     by_region = Report(
-        SIGNATURES,
+        COUNTED_SIGNATURES,
         "by_region",
         "By region",
         by="location_region",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from osdi_frames.reports.declared import EVENTS, KEYED, SIGNATURES
+from osdi_frames.reports.declared import COUNTED_EVENTS, COUNTED_SIGNATURES, KEYED
 
 COMMAND = "import sys; from osdi_frames.cli import group; group(standalone_mode=False)"
 
@@ -28,7 +28,7 @@ def test_a_problem_that_was_passed_over_is_reported_in_the_page(archive):
     program = f"{COMMAND}; print('pyplot', 'matplotlib.pyplot' in sys.modules)"
     ran = run("report", "a.json", "--on-error", "skip", "--out", "out", cwd=archive, program=program)
     assert ran.returncode == 0, ran.stderr
-    count = sum(report.subject in (EVENTS, SIGNATURES) for report in KEYED)
+    count = sum(report.subject in (COUNTED_EVENTS, COUNTED_SIGNATURES) for report in KEYED)
     assert f"written to out: {count} reports, each as CSV and Parquet, and report.html\n" in ran.stdout
     assert f"\nopen {Path('out', 'report.html')}\n" in ran.stdout
     assert "pyplot False" in ran.stdout

@@ -15,7 +15,7 @@ DECLARED = {report.name: report for report in STANDARD}
 COUNTS = st.lists(st.integers(0, 1000), min_size=1, max_size=30)
 
 
-def column(table: tables.Table, heading: str) -> list[Cell]:
+def column(table: tables.PageTable, heading: str) -> list[Cell]:
     place = [column.heading for column in table.columns].index(heading)
     return [row[place] for row in [*table.rows, *([table.other] if table.other else [])]]
 

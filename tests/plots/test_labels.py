@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from osdi_frames import reports
-from osdi_frames.plots.labels import PLAIN, labels, shortened
+from osdi_frames.plots.labels import PLAIN_TEXT, labels, shortened
 
 from .drawn import EVENTS, SIGNATURES, counted, draw, every_text, legend, names, render, widths
 
@@ -136,7 +136,7 @@ def test_a_font_that_lacks_letters_is_helped_by_one_that_has_them():
 
 
 def test_the_chosen_font_alone_is_used_where_it_has_all_letters():
-    assert labels(["plain", "שלום"], width=20)[1] == PLAIN
+    assert labels(["plain", "שלום"], width=20)[1] == PLAIN_TEXT
 
 
 def test_letters_that_no_font_has_are_replaced_one_by_one():

@@ -30,13 +30,13 @@ from scipy.optimize import LinearConstraint, milp
 import osdi_frames as of
 from osdi_frames import page
 from osdi_frames.reports import NONE, REPORTS, Report
-from osdi_frames.reports.declared import KEYED, SIGNATURES
+from osdi_frames.reports.declared import COUNTED_SIGNATURES, KEYED
 from osdi_frames.reports.titles import heading
 
 BELOW = 5
 
-COUNTRY = Report(SIGNATURES, "signatures_by_country", "Signatures by country", "location_country")
-PAIRS = Report(SIGNATURES, "signatures_by_pair", "Signatures by pair", ["source", "referrer"])
+COUNTRY = Report(COUNTED_SIGNATURES, "signatures_by_country", "Signatures by country", "location_country")
+PAIRS = Report(COUNTED_SIGNATURES, "signatures_by_pair", "Signatures by pair", ["source", "referrer"])
 DAYS = next(report for report in REPORTS if report.name == "signatures_over_time")
 MORE = (COUNTRY, PAIRS, DAYS)
 

@@ -102,7 +102,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
         parts=sections.parts(made),
         reading=None if made.inspection is None else _of_inspection(made.inspection, made.others),
         notes=document.notes(made),
-        unknown=sections.UNKNOWN,
+        unknown=sections.UNKNOWN_NEW,
         made=made,
         attended="attended" in made.summary.keys() - made.hidden,
         now=now,

@@ -17,7 +17,7 @@ from osdi_frames.errors import MissingExtra
 from osdi_frames.local_time import utc_to_local
 from osdi_frames.messages import counted
 from osdi_frames.page import figures, tables
-from osdi_frames.reports.declared import ACTS
+from osdi_frames.reports.declared import COUNTED_ACTS
 from osdi_frames.reports.headline import check_ins
 from osdi_frames.reports.hours import weekday_hours
 from osdi_frames.reports.measures import show
@@ -27,8 +27,8 @@ from osdi_frames.reports.result import ReportResult
 #: What a line that says which spellings are one row tells those who call functions or commands.
 _HOW_TO_PART: Final = re.compile("; spelling=.*")
 #: What a note on new people begins with: it stands where these are counted and explained.
-UNKNOWN: Final = "not known: "
-PLACES: Final = ["location_latitude", "location_longitude"]
+UNKNOWN_NEW: Final = "not known: "
+MAP_COLUMNS: Final = ["location_latitude", "location_longitude"]
 _DECIMALS: Final = 2  # of a degree: about a kilometre
 _DISCS: Final = 300  # more would make the page slow: they are then a picture in the plot
 _HEIGHT: Final = 3.8  # inches of a plot over time
@@ -53,7 +53,7 @@ class Section:
     heading: str
     caveats: Sequence[str] = ()
     plot: Markup | None = None
-    table: tables.Table | None = None
+    table: tables.PageTable | None = None
     period: str = ""
 
 
@@ -80,7 +80,7 @@ def _of_report(declared: Report, report: pd.DataFrame, rows: int, notes: Sequenc
     period, caveat = report.attrs.get("period", ""), report.attrs.get("caveat", "")
     said = [_HOW_TO_PART.sub("", line) for line in caveat.splitlines() if line != period]
     if "new" in report:
-        said += [note for note in notes if note.startswith(UNKNOWN) and declared.read_from in note]
+        said += [note for note in notes if note.startswith(UNKNOWN_NEW) and declared.read_from in note]
     caveats = [*map(sentence, said), *filter(None, [declared.caption])]
     table = tables.of_report(declared, report, rows=rows)
     return Section(declared.name, declared.heading, caveats, _plot(declared, report), table, period)
@@ -125,7 +125,7 @@ def _figures(made: ReportResult) -> list[tuple[str, Section]]:
         sized = made.below is None
         size = " as large as its RSVPs" if sized else ""
         label = f"Map of the events by longitude and latitude, each place a disc{size}."
-        rounded = events.round(dict.fromkeys(PLACES, _DECIMALS))
+        rounded = events.round(dict.fromkeys(MAP_COLUMNS, _DECIMALS))
         section = _map(
             "event_map", "Events on the map", label, partial(plots.event_map, sized=sized), rounded
         )
@@ -141,7 +141,7 @@ def _figures(made: ReportResult) -> list[tuple[str, Section]]:
 
 
 def _are_placed(rows: pd.DataFrame) -> bool:
-    return {*PLACES} <= {*rows.columns} and bool(rows[PLACES].notna().all(axis=1).any())
+    return {*MAP_COLUMNS} <= {*rows.columns} and bool(rows[MAP_COLUMNS].notna().all(axis=1).any())
 
 
 def _map(name: str, heading: str, label: str, plot: Callable[..., Axes], rows: pd.DataFrame) -> Section:
@@ -194,7 +194,7 @@ def cards(made: ReportResult) -> list[tuple[str, str, str]]:
         cards.append(("Signatures", figures["signatures"], "".join(map(_dates, signed))))
         if summary["people"] is not None:
             cards.append(("Signers", figures["people"], "people who signed, each counted once"))
-    days += [*_acted(made, "attendances"), *_acted(made, ACTS.table)]
+    days += [*_acted(made, "attendances"), *_acted(made, COUNTED_ACTS.table)]
     return [*cards, *_period(days, [note for _, _, note in cards])]
 
 
@@ -210,7 +210,7 @@ def _acted(made: ReportResult, table: str) -> list[pd.Series]:
     """Return when somebody acted, unless small counts are hidden."""
     if made.below or table not in made.tables:
         return []
-    column = "date" if table == ACTS.table else "created_date"
+    column = "date" if table == COUNTED_ACTS.table else "created_date"
     return [made.tables[table][column].dt.tz_localize(None)]
 
 

@@ -57,7 +57,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PageColumn:
     """A column: its heading, kind and order."""
 
     heading: str
@@ -66,14 +66,14 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """A table: rows, others together, and totals.
 
     Where only the first rows are printed, `unprinted` are all the others. Of a long one a screen shows `seen` rows
     until all are asked for.
     """
 
-    columns: list[Column]
+    columns: list[PageColumn]
     rows: list[list[Cell]]
     other: list[Cell] | None
     unprinted: list[Cell] | None
@@ -82,7 +82,7 @@ class Table:
     seen: int = _SEEN
 
 
-def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> Table:
+def of_report(declared: Report, report: pd.DataFrame, *, rows: int = ROWS) -> PageTable:
     """Lay out a report.
 
     A ranked one is as it is, with bars; over time the newest is first, and periods without anything are left out. Of
@@ -116,7 +116,7 @@ def _newest_first(report: pd.DataFrame, shown: Sequence[Measure]) -> pd.DataFram
     return pd.concat([report[dated][::-1], report[~dated]])
 
 
-def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> Table:
+def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> PageTable:
     """Lay out a frame of texts and a column `count`."""
     keys = [str(name) for name in frame if name != "count"]
     return _laid_out(frame.set_index(keys), [Measure("count")], rows=rows)
@@ -128,7 +128,7 @@ def _laid_out(
     *,
     rows: int,
     ordered_by: str = "",
-) -> Table:
+) -> PageTable:
     kinds: dict[str, CellKind] = {
         str(name): "month" if name in PERIOD_NAMES.values() else "text" for name in frame.index.names
     }
@@ -144,8 +144,11 @@ def _laid_out(
     total = "Total of what is shown" if is_partial else "Total"
     has_total = any(measure.total for measure in measures)
     unprinted = frame.iloc[PRINTED:]
-    return Table(
-        [Column(heading(name), kind, "descending" if name == ordered_by else None) for name, kind in columns],
+    return PageTable(
+        [
+            PageColumn(heading(name), kind, "descending" if name == ordered_by else None)
+            for name, kind in columns
+        ],
         [list(row) for row in zip(*cells, strict=True)],
         _others(rest, len(kinds), measures),
         _others(unprinted, len(kinds), measures) if len(unprinted) > 1 else None,

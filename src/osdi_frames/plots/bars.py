@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from osdi_frames.plots import axes
-from osdi_frames.plots.labels import PLAIN, labels
+from osdi_frames.plots.labels import PLAIN_TEXT, labels
 
 _NARROWEST, _WIDEST = 8, 40  # letters of a label
 _FINEST: Final = 4.0  # points; smaller cannot be read
@@ -20,7 +20,7 @@ _DEEPEST: Final = 5  # times the largest count: what reaches beyond that runs ou
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class BarText:
     """What is written at the end of a bar.
 
     `short` stands where there is no room for the text. `others` is whether the bar stands for all that is left out.
@@ -61,7 +61,7 @@ def name(
 
 
 def write(
-    ax: Axes, written: Sequence[Written], *, size: float, reach: float = 0, legend: Sequence[str] = ()
+    ax: Axes, written: Sequence[BarText], *, size: float, reach: float = 0, legend: Sequence[str] = ()
 ) -> None:
     """Write each count at its bar, with room.
 
@@ -76,7 +76,7 @@ def write(
     aside += (max(map(len, legend)) + _HANDLE) * axes.label_points() / size if legend else 0
     letters = axes.letters(ax, points=size)
     letter = 1 / max(min(letters, letters * ax.figure.bbox.width / ax.bbox.width - aside), 1)
-    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, **PLAIN}
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size, **PLAIN_TEXT}
     right = max(1.0, min(reach, largest * _DEEPEST))
     for entry in written:
         end, cut = entry.count, ""

@@ -89,7 +89,7 @@ def draw(
     size = bars.points(ax, len(entries))
     bars.name(ax, [entry.name for entry in entries], size=size)
     written = [
-        bars.Written(bar, position, entry.count, entry.text(thin), entry.short, entry.kind == "other")
+        bars.BarText(bar, position, entry.count, entry.text(thin), entry.short, entry.kind == "other")
         for position, (bar, entry) in enumerate(zip(drawn, entries, strict=True))
     ]
     bars.write(ax, written, size=size, reach=max(entry.capacity for entry in entries) * 1.02)

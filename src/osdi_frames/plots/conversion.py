@@ -69,7 +69,7 @@ def funnel(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Ax
             color = mpl.rcParams["text.color"]
             ax.plot(step.interval, [place, place], color=color, linewidth=1.2, solid_capstyle="butt")
         is_other = step.kind == "other"
-        written.append(bars.Written(bar, place, step.reach, step.text, f"{step.people:,}", is_other))
+        written.append(bars.BarText(bar, place, step.reach, step.text, f"{step.people:,}", is_other))
     bars.write(ax, written, size=size)
     texts, style = labels([*headings.values()], width=int(axes.letters(ax, points=size) * 0.8))
     for place, text in zip(headings, texts, strict=True):

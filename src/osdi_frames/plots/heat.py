@@ -11,7 +11,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import NDArray
 
 from osdi_frames.plots import axes, colors
-from osdi_frames.plots.labels import PLAIN
+from osdi_frames.plots.labels import PLAIN_TEXT
 
 _ROW = 0.28  # inches of height for each row of an own figure
 _ROOM = 1.2  # inches for title and axis
@@ -52,14 +52,14 @@ def draw(
     texts = [[text(value) if np.isfinite(value) else "" for value in row] for row in values]
     longest = max(len(each) for row in texts for each in row)
     has_room = longest <= letters and height / len(rows) >= size * _GAP and values.size <= _MOST
-    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, **PLAIN}
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, **PLAIN_TEXT}
     style["in_layout"] = False  # within the axes: measuring all of them would take long
     for row, column in np.argwhere(np.isfinite(values)) if has_room else ():
         ax.text(column, row, texts[row][column], **style)
     _mark(ax, rows, columns, letters=letters, lines=height / (size * _GAP * len(rows)))
     note = "" if has_room else f"\ndarkest: {text(most)}"
-    ax.set_xlabel(f"{labels[0]}{note}", wrap=True, **PLAIN)
-    ax.set_ylabel(labels[1], **PLAIN)
+    ax.set_xlabel(f"{labels[0]}{note}", wrap=True, **PLAIN_TEXT)
+    ax.set_ylabel(labels[1], **PLAIN_TEXT)
     return ax
 
 
@@ -67,6 +67,6 @@ def _mark(ax: Axes, rows: Sequence[str], columns: Sequence[str], *, letters: flo
     """Name as many rows and columns as have room."""
     step = max(1, int(np.ceil((max(map(len, columns)) + 1) / letters)))
     every = max(1, int(np.ceil(1 / lines)))
-    ax.set_xticks(range(0, len(columns), step), columns[::step], **PLAIN)
-    ax.set_yticks(range(0, len(rows), every), rows[::every], **PLAIN)
+    ax.set_xticks(range(0, len(columns), step), columns[::step], **PLAIN_TEXT)
+    ax.set_yticks(range(0, len(rows), every), rows[::every], **PLAIN_TEXT)
     ax.tick_params(length=0)

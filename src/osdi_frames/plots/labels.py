@@ -17,7 +17,7 @@ from osdi_frames.messages import beginning
 from osdi_frames.reports.measures import show_key
 
 #: Properties of every Text that holds data: ``$x$`` is no formula, and LaTeX never sees it.
-PLAIN: Final[dict[str, Any]] = {"parse_math": False, "usetex": False}
+PLAIN_TEXT: Final[dict[str, Any]] = {"parse_math": False, "usetex": False}
 
 #: Fonts with much beyond Latin, asked in this order for what the chosen font lacks. The first comes with
 #: matplotlib. Fonts made of colour bitmaps are not here: matplotlib cannot draw them.
@@ -76,7 +76,7 @@ def drawable(texts: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
         families, missing = [*(families or mpl.rcParams["font.family"]), _LAST_RESORT], set()
     _LACKING.get(set()).update(missing)
     replaced = dict.fromkeys(map(ord, missing), _REPLACEMENT)
-    style = {**PLAIN, "fontfamily": families} if families else PLAIN
+    style = {**PLAIN_TEXT, "fontfamily": families} if families else PLAIN_TEXT
     return [text.translate(replaced) for text in texts], style
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from osdi_frames.plots import axes, bars
-from osdi_frames.plots.labels import PLAIN, name_of
+from osdi_frames.plots.labels import PLAIN_TEXT, name_of
 
 _SLOT = 0.42  # inches of height for both bars of an own figure
 _ROOM = 1.5  # inches for title and axis
@@ -56,7 +56,7 @@ def draw(
     size = bars.points(ax, 2 * len(shown))
     bars.name(ax, [*shown.index], size=min(size * 1.5, axes.label_points()))
     written = [
-        bars.Written(bar, place, count, texts[row][number], f"{count:,}", row >= top)
+        bars.BarText(bar, place, count, texts[row][number], f"{count:,}", row >= top)
         for number, name in enumerate(shown)
         for row, (bar, place, count) in enumerate(
             zip(drawn[number], places[number], shown[name].tolist(), strict=True)
@@ -64,6 +64,6 @@ def draw(
     ]
     bars.write(ax, written, size=size, legend=[*shown])
     totals = ", ".join(f"{shown[name].sum():,} {name}" for name in shown)
-    ax.set_xlabel(f"{unit}: {totals}", wrap=True, **PLAIN)
+    ax.set_xlabel(f"{unit}: {totals}", wrap=True, **PLAIN_TEXT)
     ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     return ax

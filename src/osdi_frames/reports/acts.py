@@ -14,12 +14,12 @@ from osdi_frames.messages import counted, nearest, quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import Convert, convert_columns, identity, text, utc, whole, zone_note
 from osdi_frames.reports.groups import By, Groups, group, named_keys
-from osdi_frames.reports.known import RECEIPTS, Known, Moment, latest_time
+from osdi_frames.reports.known import RECEIPTS, Known, TimeLike, latest_time
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 from osdi_frames.tables.actions import ACTS
 
 #: What people do, as the column `action` names it: those who host last.
-ACTIONS: Final = tuple(act.action for act in sorted(ACTS, key=lambda act: act.table.name == "events"))
+ACTION_NAMES: Final = tuple(act.action for act in sorted(ACTS, key=lambda act: act.table.name == "events"))
 #: The call that reads a frame of acts.
 READER: Final = "osdi_frames.open(source).actions()"
 
@@ -56,7 +56,7 @@ class Acts:
         report: str,
         include: Iterable[str],
         by: By | None = None,
-        now: Moment | None = None,
+        now: TimeLike | None = None,
     ) -> Acts:
         """Take the columns that a report needs."""
         include = exclusion.included(include)
@@ -116,10 +116,10 @@ def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -
     """Return an action that is declared or occurs in the frame; refuse another text."""
     if not isinstance(name, str):
         raise InvalidArgument(
-            f"{report}: {argument} takes actions, as {quoted(ACTIONS[0])}, not {quoted(name)}"
+            f"{report}: {argument} takes actions, as {quoted(ACTION_NAMES[0])}, not {quoted(name)}"
         )
-    if name not in ACTIONS and not rows["action"].eq(name).any():
-        raise InvalidArgument(f"{report}: nobody {quoted(name)}; {nearest(name, ACTIONS)}")
+    if name not in ACTION_NAMES and not rows["action"].eq(name).any():
+        raise InvalidArgument(f"{report}: nobody {quoted(name)}; {nearest(name, ACTION_NAMES)}")
     return name
 
 

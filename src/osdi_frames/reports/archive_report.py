@@ -21,7 +21,7 @@ from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.pulls import Manifest, manifests
 from osdi_frames.reports import exclusion, first_acts
-from osdi_frames.reports.declared import ACTS, ATTENDANCES, GROWTH
+from osdi_frames.reports.declared import COUNTED_ACTS, COUNTED_ATTENDANCES, EVENT_GROWTH
 from osdi_frames.reports.headline import hidden_figures, rsvp_notes, rsvps_are_attendances
 from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.measures import IS_NEW
@@ -35,7 +35,10 @@ from osdi_frames.tables import TABLES
 from osdi_frames.tables.people import by_address_alone
 
 #: Texts that are the same in many rows.
-_REPEATED: Final = {"attendances": {"event_id"}, ACTS.table: {"action", "subject_id", "title", "source"}}
+_REPEATED: Final = {
+    "attendances": {"event_id"},
+    COUNTED_ACTS.table: {"action", "subject_id", "title", "source"},
+}
 
 
 def collect(
@@ -81,7 +84,7 @@ def make_reports(
     _warn_of_incomplete(pulls)
     frames, unknown = _with_new_people(tables)
     snapshots, partial = _snapshots(states, rows["events"], pulls) if len(states) else (pd.DataFrame(), 0)
-    reports = _make(wanted, {**frames, GROWTH.table: snapshots}, titles)
+    reports = _make(wanted, {**frames, EVENT_GROWTH.table: snapshots}, titles)
     numbers, bounds = wanted.min_count is None, {"since", "until"}
     notes = [
         *_counting_notes(wanted, filtering, rows, left_out, unplaced, tables.values()),
@@ -106,7 +109,7 @@ def _split(
     rows, left_out = {}, []
     for name, every in tables.items():
         rows[name], reasons = exclusion.split(every, include)
-        if name != ACTS.table:
+        if name != COUNTED_ACTS.table:
             left_out += [(reason, number, TABLES[name].element.name) for reason, number in reasons.items()]
     return rows, left_out
 
@@ -114,10 +117,10 @@ def _split(
 def _with_new_people(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Mark the acts that brought their people; also return notes on people of whom that is not known."""
     frames, notes = dict(tables), []
-    for name in first_acts.OF_ACTS if ACTS.table in tables else ():
+    for name in first_acts.OF_ACTS if COUNTED_ACTS.table in tables else ():
         if name in tables:
             frames[name], note = first_acts.marked(
-                tables[name], tables[ACTS.table], table=name, report="report"
+                tables[name], tables[COUNTED_ACTS.table], table=name, report="report"
             )
             notes += [note] if note and frames[name][IS_NEW].notna().any() else []
     return frames, notes
@@ -191,7 +194,7 @@ def _counting_notes(
 ) -> Iterator[str]:
     """Yield what is counted, and what is not: by the filters, and of the rows that filters leave."""
     numbers = wanted.min_count is None
-    yield from filtering.lines(*(TABLES[name].element for name in rows if name != ACTS.table))
+    yield from filtering.lines(*(TABLES[name].element for name in rows if name != COUNTED_ACTS.table))
     if wanted.unreported:
         yield f"not reported: {', '.join(wanted.unreported)} ({filtering.name} does not lead to them)"
     if lacking := {name: count for name, count in unplaced.items() if count}:
@@ -220,7 +223,7 @@ def _make(
 
     Growth is not made where attendances say when the RSVPs were; some tables are in few archives.
     """
-    has_dates = len(frames.get(ATTENDANCES.table, ())) > 0
+    has_dates = len(frames.get(COUNTED_ATTENDANCES.table, ())) > 0
     made = (
         (report, _made(report, wanted, frames, titles))
         for report in wanted.reported

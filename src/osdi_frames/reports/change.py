@@ -15,10 +15,10 @@ from osdi_frames.errors import InvalidArgument, MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import counted, quoted
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.acts import ACTIONS, Acts, noted
+from osdi_frames.reports.acts import ACTION_NAMES, Acts, noted
 from osdi_frames.reports.columns import Convert, convert_columns, local, text, utc, whole, zone_note
 from osdi_frames.reports.groups import By, group, named_keys
-from osdi_frames.reports.known import RECEIPTS, Duration, Known, Moment, latest_time, moment, parsed
+from osdi_frames.reports.known import RECEIPTS, Duration, Known, TimeLike, latest_time, moment, parsed
 from osdi_frames.reports.measures import show_key
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 
@@ -89,8 +89,8 @@ def compare(
     period: Duration = "7D",
     *,
     by: By = "source",
-    until: Moment | None = None,
-    now: Moment | None = None,
+    until: TimeLike | None = None,
+    now: TimeLike | None = None,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
@@ -199,8 +199,8 @@ def changes(
     actions: pd.DataFrame,
     period: Duration = "W",
     *,
-    until: Moment | None = None,
-    now: Moment | None = None,
+    until: TimeLike | None = None,
+    now: TimeLike | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Compare people and acts of two periods.
@@ -250,12 +250,12 @@ def changes(
     periods = _Periods.of(acts.known, period, until, report="changes")
     firsts = acts.first_of_each()
     first = firsts.index[firsts["person_id"].isin(acts.started)]
-    counts: dict[str, list[int]] = {"people": [], "new people": [], **{action: [] for action in ACTIONS}}
+    counts: dict[str, list[int]] = {"people": [], "new people": [], **{action: [] for action in ACTION_NAMES}}
     for place in range(2):
         within = acts.rows[periods.number == place]
         counts["people"].append(within["person_id"].nunique())
         counts["new people"].append(int((periods.number[first] == place).sum()))
-        for action in ACTIONS:
+        for action in ACTION_NAMES:
             counts[action].append(int(within["action"].eq(action).sum()))
     made = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
     made = _changed(made[made.any(axis=1)])
@@ -267,8 +267,8 @@ def news(
     tables: Mapping[str, pd.DataFrame],
     period: Duration = "W",
     *,
-    until: Moment | None = None,
-    now: Moment | None = None,
+    until: TimeLike | None = None,
+    now: TimeLike | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """List the events and petitions that are new, or gone, since the last period of `compare` began.
@@ -336,7 +336,7 @@ class _Periods:
     """Whether the caller says where they end."""
 
     @classmethod
-    def of(cls, known: Known, period: Duration, until: Moment | None, *, report: str) -> _Periods:
+    def of(cls, known: Known, period: Duration, until: TimeLike | None, *, report: str) -> _Periods:
         dates, newest = known.dates, known.newest
         length, zone = _Length.of(period, report=report), dates.dt.tz
         if until is None:

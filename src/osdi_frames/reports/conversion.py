@@ -13,7 +13,7 @@ from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import counted, quoted
 from osdi_frames.reports.acts import Acts, known_action, noted
 from osdi_frames.reports.groups import By
-from osdi_frames.reports.known import Duration, Moment, parsed
+from osdi_frames.reports.known import Duration, TimeLike, parsed
 from osdi_frames.reports.spelling import Spelling, checked_spelling
 
 _Z: Final = NormalDist().inv_cdf(0.975)  # of a 95% interval
@@ -26,7 +26,7 @@ def funnel(
     *,
     within: Duration = "30D",
     by: By | None = None,
-    now: Moment | None = None,
+    now: TimeLike | None = None,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:

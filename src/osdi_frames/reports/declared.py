@@ -1,7 +1,7 @@
 """Every report, declared once: its function, plot, page, terminal text and files read it here.
 
 To add a report is to add it to `REPORTS`, and a function to the module of its table where people are to call it. What
-an archive's report has on people and change is in `CHANGES` and `PEOPLE`.
+an archive's report has on people and change is in `REPORTS_ON_CHANGE` and `REPORTS_ON_PEOPLE`.
 """
 
 from __future__ import annotations
@@ -19,20 +19,22 @@ from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.known import RECEIPTS
 from osdi_frames.reports.measures import Measure
 from osdi_frames.reports.participation import engagement, repeats, retention
-from osdi_frames.reports.report import Choices, Function, Joined, Report, Subject, TablesRead
+from osdi_frames.reports.report import Choices, Joined, Report, ReportFunction, Subject, TablesRead
 from osdi_frames.reports.spelling import NO_SOURCE
-from osdi_frames.reports.titles import CAMPAIGN, EVENT, PETITION, heading
+from osdi_frames.reports.titles import CAMPAIGN_TITLES, EVENT_TITLES, PETITION_TITLES, heading
 
-EVENTS: Final = Subject("events", "rsvps", "RSVPs", measures.OF_EVENTS, CAMPAIGN)
-GROWTH: Final = Subject(
-    "snapshots", "rsvps", "RSVPs", (measures.KNOWN_RSVPS,), CAMPAIGN, read_from=EVENTS.table
+COUNTED_EVENTS: Final = Subject("events", "rsvps", "RSVPs", measures.EVENT_MEASURES, CAMPAIGN_TITLES)
+EVENT_GROWTH: Final = Subject(
+    "snapshots", "rsvps", "RSVPs", (measures.KNOWN_RSVPS,), CAMPAIGN_TITLES, read_from=COUNTED_EVENTS.table
 )
-ATTENDANCES: Final = Subject("attendances", "rsvps", "attendances", measures.OF_ATTENDANCES, EVENT, NO_SOURCE)
-SIGNATURES: Final = Subject(
-    "signatures", "signatures", "signatures", measures.OF_SIGNATURES, PETITION, NO_SOURCE
+COUNTED_ATTENDANCES: Final = Subject(
+    "attendances", "rsvps", "attendances", measures.ATTENDANCE_MEASURES, EVENT_TITLES, NO_SOURCE
 )
-ACTS: Final = Subject("actions", "", "acts")
-PERSONS: Final = replace(ACTS, count="people", unit="people")
+COUNTED_SIGNATURES: Final = Subject(
+    "signatures", "signatures", "signatures", measures.SIGNATURE_MEASURES, PETITION_TITLES, NO_SOURCE
+)
+COUNTED_ACTS: Final = Subject("actions", "", "acts")
+COUNTED_PEOPLE: Final = replace(COUNTED_ACTS, count="people", unit="people")
 
 _REGION: Final = ("location_country", "location_region")
 
@@ -49,49 +51,49 @@ def _over_time(subject: Subject, columns: tuple[Measure, ...]) -> Report:
 
 
 REPORTS: Final = (
-    _ranked(EVENTS, "campaign", "event_campaign_id"),
-    _ranked(EVENTS, "region", _REGION),
-    Report(EVENTS, "rsvps_by_month", "RSVPs by month of the event", Period("start_date")),
-    Report(EVENTS, "rsvps_by", heading(EVENTS.unit)),
+    _ranked(COUNTED_EVENTS, "campaign", "event_campaign_id"),
+    _ranked(COUNTED_EVENTS, "region", _REGION),
+    Report(COUNTED_EVENTS, "rsvps_by_month", "RSVPs by month of the event", Period("start_date")),
+    Report(COUNTED_EVENTS, "rsvps_by", heading(COUNTED_EVENTS.unit)),
     Report(
-        GROWTH,
+        EVENT_GROWTH,
         "rsvps_by_pull",
         "RSVPs by the service's totals at each pull",
         "event_campaign_id",
         "growth",
         measures.BY_PULL,
     ),
-    Report(GROWTH, "rsvps_over_time", "RSVPs over time", kind="growth"),
-    _ranked(ATTENDANCES, "source", "source"),
-    _ranked(ATTENDANCES, "referrer", "referrer"),
+    Report(EVENT_GROWTH, "rsvps_over_time", "RSVPs over time", kind="growth"),
+    _ranked(COUNTED_ATTENDANCES, "source", "source"),
+    _ranked(COUNTED_ATTENDANCES, "referrer", "referrer"),
     replace(
-        _ranked(ATTENDANCES, "campaign", "event_campaign_id"),
+        _ranked(COUNTED_ATTENDANCES, "campaign", "event_campaign_id"),
         joined=Joined("events", "event_id", "event_campaign_id"),
     ),
-    _ranked(ATTENDANCES, "region", _REGION),
+    _ranked(COUNTED_ATTENDANCES, "region", _REGION),
     Report(
-        ATTENDANCES,
+        COUNTED_ATTENDANCES,
         "attendances_by_month",
         "Attendances by the month of the RSVP",
         Period("created_date"),
         own_measures=measures.ATTENDANCES_OVER_TIME,
     ),
-    Report(ATTENDANCES, "attendances_by", heading(ATTENDANCES.unit)),
-    _over_time(ATTENDANCES, measures.ATTENDANCES_OVER_TIME),
-    _ranked(SIGNATURES, "petition", "petition_id"),
-    _ranked(SIGNATURES, "source", "source"),
-    _ranked(SIGNATURES, "referrer", "referrer"),
-    _ranked(SIGNATURES, "website", "website"),
-    _ranked(SIGNATURES, "region", _REGION),
+    Report(COUNTED_ATTENDANCES, "attendances_by", heading(COUNTED_ATTENDANCES.unit)),
+    _over_time(COUNTED_ATTENDANCES, measures.ATTENDANCES_OVER_TIME),
+    _ranked(COUNTED_SIGNATURES, "petition", "petition_id"),
+    _ranked(COUNTED_SIGNATURES, "source", "source"),
+    _ranked(COUNTED_SIGNATURES, "referrer", "referrer"),
+    _ranked(COUNTED_SIGNATURES, "website", "website"),
+    _ranked(COUNTED_SIGNATURES, "region", _REGION),
     Report(
-        SIGNATURES,
+        COUNTED_SIGNATURES,
         "signatures_by_month",
         "Signatures by month",
         Period("created_date"),
         own_measures=measures.SIGNATURES_OVER_TIME,
     ),
-    Report(SIGNATURES, "signatures_by", heading(SIGNATURES.unit)),
-    _over_time(SIGNATURES, measures.SIGNATURES_OVER_TIME),
+    Report(COUNTED_SIGNATURES, "signatures_by", heading(COUNTED_SIGNATURES.unit)),
+    _over_time(COUNTED_SIGNATURES, measures.SIGNATURES_OVER_TIME),
 )
 """Every report by a key; those of the standard set in the order in which ``osdi-frames report`` makes them."""
 
@@ -112,15 +114,15 @@ _TITLES: Final = ("title", "created_date", "gone_since", "fetched_at")
 
 def _acts(*columns: str) -> dict[str, tuple[str, ...]]:
     """Name the columns of acts that a report needs."""
-    return {ACTS.table: ("person_id", "date", "received_at", *columns)}
+    return {COUNTED_ACTS.table: ("person_id", "date", "received_at", *columns)}
 
 
-def _changes_by(*keys: str) -> Function:
+def _changes_by(*keys: str) -> ReportFunction:
     """Compare the acts of two periods by some columns."""
 
     def make(tables: TablesRead, how: Choices) -> pd.DataFrame:
         return compare(
-            tables[ACTS.table],
+            tables[COUNTED_ACTS.table],
             how.compare,
             by=[*keys],
             now=how.now,
@@ -133,7 +135,7 @@ def _changes_by(*keys: str) -> Function:
 
 def _funnel(tables: TablesRead, how: Choices) -> pd.DataFrame:
     """Return the funnel, if somebody reached its second step."""
-    made = funnel(tables[ACTS.table], now=how.now, include=how.include)
+    made = funnel(tables[COUNTED_ACTS.table], now=how.now, include=how.include)
     return made if made["people"].iloc[1] else made.iloc[:0]
 
 
@@ -154,20 +156,20 @@ _COMPARED: Final = (
     Measure("change_share", "change share", ("change", "before"), "float64"),
 )
 
-CHANGES: Final = (
+REPORTS_ON_CHANGE: Final = (
     Report(
-        ACTS,
+        COUNTED_ACTS,
         "changes",
         "Change in people and acts",
         own_measures=tuple(replace(column, total=None) for column in _COMPARED),
         function=lambda tables, how: changes(
-            tables[ACTS.table], how.compare, now=how.now, include=how.include
+            tables[COUNTED_ACTS.table], how.compare, now=how.now, include=how.include
         ),
         needs=_acts("action", "number"),
         part=_CHANGED,
     ),
     Report(
-        ACTS,
+        COUNTED_ACTS,
         "changes_by_source",
         "Change by source",
         own_measures=_COMPARED,
@@ -177,7 +179,7 @@ CHANGES: Final = (
         caption=_MOVED,
     ),
     Report(
-        ACTS,
+        COUNTED_ACTS,
         "changes_by_title",
         "Change by petition, event or other",
         own_measures=_COMPARED,
@@ -187,7 +189,7 @@ CHANGES: Final = (
         caption=_MOVED,
     ),
     Report(
-        ACTS,
+        COUNTED_ACTS,
         "news",
         "New and gone",
         own_measures=(
@@ -200,7 +202,7 @@ CHANGES: Final = (
         part=_CHANGED,
     ),
     Report(
-        SIGNATURES,
+        COUNTED_SIGNATURES,
         "goals",
         "Goals",
         own_measures=(
@@ -221,9 +223,9 @@ CHANGES: Final = (
         part=_CHANGED,
     ),
 )
-PEOPLE: Final = (
+REPORTS_ON_PEOPLE: Final = (
     Report(
-        ACTS,
+        COUNTED_ACTS,
         "engagement",
         "New and returning people by month",
         own_measures=(
@@ -232,14 +234,14 @@ PEOPLE: Final = (
             _without_total("returning"),
             Measure("actions"),
         ),
-        function=lambda tables, how: engagement(tables[ACTS.table], include=how.include),
+        function=lambda tables, how: engagement(tables[COUNTED_ACTS.table], include=how.include),
         needs=_acts("number"),
         part=_WHO,
         caption=_COMING,
         in_time=True,
     ),
     Report(
-        PERSONS,
+        COUNTED_PEOPLE,
         "funnel",
         "From signing to coming within 30 days",
         own_measures=(
@@ -252,7 +254,7 @@ PEOPLE: Final = (
         caption="The 30 days of each person begin with their first signature.",
     ),
     Report(
-        replace(PERSONS, count="first_people"),
+        replace(COUNTED_PEOPLE, count="first_people"),
         "attribution",
         "What brought those who RSVPed",
         own_measures=(
@@ -262,28 +264,28 @@ PEOPLE: Final = (
             Measure("last_share", "share", dtype="float64"),
         ),
         function=lambda tables, how: attribution(
-            tables[ACTS.table], touch="both", include=how.include, spelling=how.spelling
+            tables[COUNTED_ACTS.table], touch="both", include=how.include, spelling=how.spelling
         ),
         needs=_acts("action", "number", "source"),
         part=_WHO,
     ),
     Report(
-        ACTS,
+        COUNTED_ACTS,
         "retention",
         "Who came back, by the month of the first act",
         own_measures=(Measure("people"),),
-        function=lambda tables, how: retention(tables[ACTS.table], now=how.now, include=how.include),
+        function=lambda tables, how: retention(tables[COUNTED_ACTS.table], now=how.now, include=how.include),
         needs=_acts("number"),
         part=_WHO,
         caption=_COMING,
         in_time=True,
     ),
     Report(
-        PERSONS,
+        COUNTED_PEOPLE,
         "repeats",
         "People by how often they acted",
         own_measures=(Measure("people"), Measure("share", "share", dtype="float64")),
-        function=lambda tables, how: repeats(tables[ACTS.table], include=how.include),
+        function=lambda tables, how: repeats(tables[COUNTED_ACTS.table], include=how.include),
         needs=_acts(),
         part=_WHO,
         caption=_COMING,
@@ -291,6 +293,6 @@ PEOPLE: Final = (
 )
 
 #: What an archive's report is made of, in its order.
-STANDARD: Final = (*CHANGES, *KEYED, *PEOPLE)
+STANDARD: Final = (*REPORTS_ON_CHANGE, *KEYED, *REPORTS_ON_PEOPLE)
 #: The reports whose rows are gains and losses.
 MOVED: Final = ("changes_by_source", "changes_by_title")

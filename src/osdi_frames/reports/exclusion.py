@@ -58,7 +58,7 @@ def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, 
 def counted_rows(frame: pd.DataFrame, include: Collection[str], noun: str) -> tuple[pd.DataFrame, str]:
     """Return the rows that count, and a note on others."""
     if COLUMN not in frame.columns:
-        return frame, WHOLE
+        return frame, COUNTED_WHOLE
     rows, counts = split(frame, include)
     return rows, note((reason, number, noun) for reason, number in counts.items())
 
@@ -118,4 +118,4 @@ def several(noun: str) -> str:
 
 
 #: What a report says of a frame that does not know what is to be left out.
-WHOLE: Final = f"counted whole: the frame has no column {COLUMN}"
+COUNTED_WHOLE: Final = f"counted whole: the frame has no column {COLUMN}"

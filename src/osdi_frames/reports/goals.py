@@ -13,7 +13,7 @@ from osdi_frames.messages import nearest, quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
 from osdi_frames.reports.columns import UTC, convert_columns, refuse_lacking, text, utc, zone_note
-from osdi_frames.reports.known import RECEIPTS, Known, Moment, latest_time, moment
+from osdi_frames.reports.known import RECEIPTS, Known, TimeLike, latest_time, moment
 
 #: Of how long before the end the present rate is.
 _RECENT: Final = pd.Timedelta(days=28)
@@ -35,8 +35,8 @@ def goals(
     goals: Mapping[str, int],
     petitions: pd.DataFrame | None = None,
     *,
-    until: Moment | None = None,
-    now: Moment | None = None,
+    until: TimeLike | None = None,
+    now: TimeLike | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Compare the signatures of petitions with their goals.

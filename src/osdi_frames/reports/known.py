@@ -23,7 +23,7 @@ from osdi_frames.reports.columns import UTC, converted, utc
 from osdi_frames.reports.measures import show_key
 
 T = TypeVar("T", pd.Timestamp, pd.Timedelta)
-Moment: TypeAlias = str | date
+TimeLike: TypeAlias = str | date
 """A time as callers write it: a text, or a date, datetime or Timestamp."""
 Duration: TypeAlias = str | timedelta
 """A length of time as callers write it: a text, or a timedelta or Timedelta."""
@@ -76,7 +76,7 @@ def is_trusted(dates: pd.Series) -> NDArray[np.bool_]:
     return np.asarray(years.between(found.start, found.stop - 1), dtype=bool)
 
 
-def latest_time(frames: Iterable[pd.DataFrame], now: Moment | None, *, report: str) -> pd.Timestamp | None:
+def latest_time(frames: Iterable[pd.DataFrame], now: TimeLike | None, *, report: str) -> pd.Timestamp | None:
     """Return the last time (UTC) that rows can have: a day after the newest receipt, else `now`, if known."""
     columns = [frame[name] for frame in frames for name in RECEIPTS if name in frame.columns]
     newest = pd.Series([converted(column, utc, report=report).max() for column in columns], dtype=UTC).max()
@@ -85,7 +85,7 @@ def latest_time(frames: Iterable[pd.DataFrame], now: Moment | None, *, report: s
     return None if now is None else moment(now, report=report, argument="now")
 
 
-def moment(value: Moment, *, report: str, argument: str = "until") -> pd.Timestamp:
+def moment(value: TimeLike, *, report: str, argument: str = "until") -> pd.Timestamp:
     """Convert an argument to a time in UTC."""
     time = parsed(pd.Timestamp, value)
     if time is None:

@@ -208,7 +208,7 @@ _LIMITED: Final = Measure(
     needs={"total_accepted": whole, "capacity": whole},
 )
 
-OF_EVENTS: Final = (
+EVENT_MEASURES: Final = (
     Measure("events"),
     SUM_OF_RSVPS,
     _LIMITED,
@@ -233,14 +233,14 @@ OF_EVENTS: Final = (
     _date("first_start", "min", "start_date", local),
     _date("last_start", "max", "start_date", local),
 )
-OF_SIGNATURES: Final = (
+SIGNATURE_MEASURES: Final = (
     COUNT_OF_SIGNATURES,
     DISTINCT_PEOPLE,
     NEW_PEOPLE,
     _share_of("signatures"),
     *_FIRST_AND_LAST,
 )
-OF_ATTENDANCES: Final = (
+ATTENDANCE_MEASURES: Final = (
     COUNT_OF_ATTENDANCES,
     *ATTENDED,
     DISTINCT_PEOPLE,

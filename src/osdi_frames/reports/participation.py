@@ -14,7 +14,7 @@ from osdi_frames.messages import counted
 from osdi_frames.problems import FAR
 from osdi_frames.reports.acts import Acts, noted
 from osdi_frames.reports.groups import group_periods, period_of
-from osdi_frames.reports.known import Moment, moment
+from osdi_frames.reports.known import TimeLike, moment
 from osdi_frames.tables.schema import NONE
 
 _YEARS: Final = pd.DatetimeIndex(["2000-01-01", f"{2000 + FAR}-01-01"])
@@ -86,8 +86,8 @@ def retention(
     actions: pd.DataFrame,
     freq: str = "M",
     *,
-    until: Moment | None = None,
-    now: Moment | None = None,
+    until: TimeLike | None = None,
+    now: TimeLike | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Show which share of each cohort is active later.

@@ -14,7 +14,7 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.reports.protection import Counts, Mask, hide_in_line, leaves_open
+from osdi_frames.reports.protection import Counts, RowMask, hide_in_line, leaves_open
 
 Protect: TypeAlias = Callable[[pd.DataFrame, int], pd.DataFrame]
 
@@ -83,7 +83,7 @@ def _repeats(report: pd.DataFrame, below: int) -> pd.DataFrame:
     return without(report, None)
 
 
-def _are_open(counts: Counts, acts: Counts, hidden: Mask, small: Mask, below: int) -> bool:
+def _are_open(counts: Counts, acts: Counts, hidden: RowMask, small: RowMask, below: int) -> bool:
     """Return whether each small count can be another one.
 
     People are exchanged between the two largest hidden rows and each third one, so that neither they nor their acts
@@ -98,7 +98,7 @@ def _are_open(counts: Counts, acts: Counts, hidden: Mask, small: Mask, below: in
     before = np.stack(
         [np.full(len(thirds), counts[one]), np.full(len(thirds), counts[other]), counts[thirds]]
     )
-    is_open: Mask = (before + moved >= 1).all(axis=0) | (before - moved >= 1).all(axis=0)
+    is_open: RowMask = (before + moved >= 1).all(axis=0) | (before - moved >= 1).all(axis=0)
     return bool(is_open.any() and is_open[small[thirds]].all())
 
 
@@ -121,7 +121,7 @@ def _funnel(report: pd.DataFrame, below: int) -> pd.DataFrame:
     return without(report, None if rows is None else rows[number])
 
 
-def _steps(counts: Counts, below: int) -> Mask:
+def _steps(counts: Counts, below: int) -> RowMask:
     """Return which steps of one funnel are hidden."""
     hidden = (counts > 0) & (counts < below)
     if len(counts) and hidden[0]:
@@ -159,9 +159,9 @@ _BY_COLUMNS: Final[Sequence[tuple[set[str], Protect]]] = (
 )
 
 
-def _rows(columns: Sequence[Counts], below: int) -> Mask | None:
+def _rows(columns: Sequence[Counts], below: int) -> RowMask | None:
     """Return which rows to hide where the sum of each column is known; None where the sums reveal all."""
-    hidden: Mask = np.any([(counts > 0) & (counts < below) for counts in columns], axis=0)
+    hidden: RowMask = np.any([(counts > 0) & (counts < below) for counts in columns], axis=0)
     before = -1
     while before < hidden.sum():
         before = int(hidden.sum())
@@ -174,7 +174,7 @@ def _rows(columns: Sequence[Counts], below: int) -> Mask | None:
     return None if closed else hidden
 
 
-def without(report: pd.DataFrame, hidden: Mask | None, *, in_time: bool = False) -> pd.DataFrame:
+def without(report: pd.DataFrame, hidden: RowMask | None, *, in_time: bool = False) -> pd.DataFrame:
     """Hide rows as a whole, but for their titles; None leaves no row, not even its name.
 
     Hidden rows come last, in the order of the index, unless rows have an order of their own.

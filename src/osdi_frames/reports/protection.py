@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 Counts: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.int64]
-Mask: TypeAlias = NDArray[np.bool_]
+RowMask: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(slots=True, eq=False)
@@ -32,13 +32,13 @@ class Breakdown:
     group: Numbers
     counts: Counts
     keys: frozenset[str] = frozenset()
-    hidden: Mask = field(init=False, repr=False)
+    hidden: RowMask = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.hidden = np.zeros(len(self.counts), dtype=bool)
 
 
-def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[Mask | None]:
+def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[RowMask | None]:
     """Return which groups of each report to hide, None for a report that cannot be published with the others."""
     kept = list(breakdowns)
     while True:
@@ -50,7 +50,7 @@ def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[Mask | None]
         kept.remove(closed)
 
 
-def hide_in_line(counts: Counts, hidden: Mask, *, below: int, others: int = 0) -> Mask:
+def hide_in_line(counts: Counts, hidden: RowMask, *, below: int, others: int = 0) -> RowMask:
     """Return which counts with a known sum to hide: the `hidden` ones, and the smallest of the others as needed."""
     hidden = hidden.copy()
     for number in np.argsort(counts, kind="stable"):
@@ -87,7 +87,7 @@ class _View:
         groups = pd.DataFrame({number: seen.group for number, seen in enumerate([breakdown, *others])})
         return cls(breakdown, others, groups.drop_duplicates().to_numpy(), is_public)
 
-    def hidden_with(self, rows: Mask) -> int:
+    def hidden_with(self, rows: RowMask) -> int:
         """Count the hidden groups of the other reports that kinds of rows are in, if that is public."""
         groups = zip(self.others, self.kinds[rows, 1:].T, strict=True) if self.is_public else ()
         return sum(int(other.hidden[np.unique(numbers)].sum()) for other, numbers in groups)
@@ -162,7 +162,7 @@ def _connected(size: int, group: Numbers, context: Numbers) -> Numbers:
         parts = found
 
 
-def _connect(view: _View, seen: Numbers, inside: Mask) -> bool:
+def _connect(view: _View, seen: Numbers, inside: RowMask) -> bool:
     """Connect some rows with the rest by hiding what keeps them apart in other reports; return whether it can be.
 
     As little as possible is hidden, also in the report itself, which then has to hide a group of the rest.

@@ -30,7 +30,7 @@ FILE: Final = "published.json"
 #: The name of the headline figures among the reports.
 FIGURES: Final = "(figures)"
 
-Counts: TypeAlias = Mapping[str, int]
+ShownCounts: TypeAlias = Mapping[str, int]
 """Shown counts, by the text of their row."""
 
 Made: TypeAlias = tuple[Report, pd.DataFrame]
@@ -42,7 +42,7 @@ class Published:
     """The counts that a report showed, by report and row, and the settings by which they were counted."""
 
     settings: str
-    counts: Mapping[str, Counts]
+    counts: Mapping[str, ShownCounts]
 
     @classmethod
     def parsed(cls, text: bytes | None) -> Self | None:
@@ -105,14 +105,14 @@ def protect_reports(
     return ProtectedReports(made, notes, Published(settings, shown_counts))
 
 
-def _steady_figures(tables: Mapping[str, pd.DataFrame], before: Counts, below: int) -> Counts:
+def _steady_figures(tables: Mapping[str, pd.DataFrame], before: ShownCounts, below: int) -> ShownCounts:
     """Return the shown headline figures of people, without small changes."""
     hidden = {"events", *hidden_figures(tables, below)}
     found = {name: count for name, count in headline_figures(tables).items() if name not in hidden}
     return {name: steady_count(count, before.get(name), below) for name, count in found.items()}
 
 
-def _counts(found: object) -> Counts:
+def _counts(found: object) -> ShownCounts:
     named = found.items() if isinstance(found, dict) else ()
     return {name: count for name, count in named if type(count) is int}
 
@@ -136,7 +136,7 @@ def steady_count(count: int, before: int | None, below: int) -> int:
     return before if before is not None and abs(count - before) < below else count // below * below
 
 
-def steady(report: Report, frame: pd.DataFrame, before: Counts, below: int) -> pd.DataFrame:
+def steady(report: Report, frame: pd.DataFrame, before: ShownCounts, below: int) -> pd.DataFrame:
     """Return a report with counts that show no small change, largest first, and what is computed of them.
 
     Where a report came before, the column `kept` says which counts are as they were there.

@@ -81,7 +81,7 @@ class Joined:
 
 
 #: What makes a report of the tables of an archive.
-Function: TypeAlias = Callable[[TablesRead, Choices], pd.DataFrame]
+ReportFunction: TypeAlias = Callable[[TablesRead, Choices], pd.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Report:
     kind: Literal["groups", "over time", "growth"] = field(default="groups", repr=False)
     own_measures: tuple[Measure, ...] = field(default=(), repr=False)
     joined: Joined | None = field(default=None, repr=False)
-    function: Function | None = field(default=None, repr=False)
+    function: ReportFunction | None = field(default=None, repr=False)
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     part: str = field(default="", repr=False)
     caption: str = field(default="", repr=False)

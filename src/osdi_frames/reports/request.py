@@ -14,7 +14,7 @@ from osdi_frames.arrow import same_texts
 from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport
 from osdi_frames.messages import nearest, quoted
 from osdi_frames.reports import exclusion, first_acts
-from osdi_frames.reports.declared import ACTS, ATTENDANCES, STANDARD
+from osdi_frames.reports.declared import COUNTED_ACTS, COUNTED_ATTENDANCES, STANDARD
 from osdi_frames.reports.known import Duration
 from osdi_frames.reports.report import Report
 from osdi_frames.reports.spelling import Spelling, checked_spelling
@@ -116,14 +116,14 @@ class ReportRequest:
             for name, needed in declared.reads.items()
             if filtering.leads_to(TABLES[name].element)
         ]
-        if ACTS.table in (read := dict(reads)):
+        if COUNTED_ACTS.table in (read := dict(reads)):
             acts = first_acts.OF_ACTS.keys() & (read.keys() | columns.keys())
             joined = {name: first_acts.joined_by(name) for name in acts}
-            reads += [(ACTS.table, first_acts.NEEDS), *joined.items()]
+            reads += [(COUNTED_ACTS.table, first_acts.NEEDS), *joined.items()]
         for name, needed in reads:
             columns.setdefault(name, {}).update(dict.fromkeys(needed))
-        if ATTENDANCES.table in columns:
-            columns[ATTENDANCES.table].update(dict.fromkeys(_OF_RSVPS))
+        if COUNTED_ATTENDANCES.table in columns:
+            columns[COUNTED_ATTENDANCES.table].update(dict.fromkeys(_OF_RSVPS))
         for name, places in _PLACES.items() if self.for_page else ():
             if name in columns:
                 columns[name].update(dict.fromkeys(places))

@@ -10,12 +10,12 @@ import pandas as pd
 from osdi_frames.errors import UnknownReport
 from osdi_frames.messages import counted, quoted
 from osdi_frames.parsing.check import Inspection
-from osdi_frames.reports.declared import ACTS, ATTENDANCES
+from osdi_frames.reports.declared import COUNTED_ACTS, COUNTED_ATTENDANCES
 from osdi_frames.reports.headline import headline_figures, rsvps_are_attendances
 from osdi_frames.reports.published import FIGURES, Made, Published
 from osdi_frames.reports.request import HEADLINE
 from osdi_frames.tables import element_types, main_table
-from osdi_frames.tables.actions import ACTS as KINDS_OF_ACTS
+from osdi_frames.tables.actions import ACTS
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,8 +68,12 @@ class ReportResult(Mapping[str, pd.DataFrame]):
         """Elements of types that no report counts, most first."""
         if self.inspection is None:
             return {}
-        reported = {*HEADLINE, ATTENDANCES.table, *(declared.read_from for declared, _ in self.reports)}
-        reported |= {act.table.name for act in KINDS_OF_ACTS} if ACTS.table in reported else set()
+        reported = {
+            *HEADLINE,
+            COUNTED_ATTENDANCES.table,
+            *(declared.read_from for declared, _ in self.reports),
+        }
+        reported |= {act.table.name for act in ACTS} if COUNTED_ACTS.table in reported else set()
         received = {
             element.type_key: self.inspection.elements[element.name]
             for element in element_types()

@@ -11,11 +11,11 @@ import pandas as pd
 
 from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.messages import quoted
-from osdi_frames.reports.declared import EVENTS, REPORTS
+from osdi_frames.reports.declared import COUNTED_EVENTS, REPORTS
 from osdi_frames.reports.groups import time_levels
 from osdi_frames.reports.making import row_numbers
 from osdi_frames.reports.people_protection import counts_of, protector_of, without
-from osdi_frames.reports.protection import Breakdown, Counts, Mask, hide_in_line, protect
+from osdi_frames.reports.protection import Breakdown, Counts, RowMask, hide_in_line, protect
 from osdi_frames.reports.report import Report
 from osdi_frames.reports.spelling import Spelling
 
@@ -138,7 +138,7 @@ def _breakdowns(
     reports: Sequence[tuple[Report, pd.DataFrame]], rows: pd.DataFrame, spelling: Spelling
 ) -> list[Breakdown]:
     """Return reports of one table as groups of its rows."""
-    is_of_events = reports[0][0].table == EVENTS.table
+    is_of_events = reports[0][0].table == COUNTED_EVENTS.table
     numbers = pd.DataFrame(
         {
             place: row_numbers(declared, rows, made, spelling=spelling)
@@ -168,7 +168,7 @@ def _effective(report: pd.DataFrame, count: str) -> Counts:
     return np.where(people > 0, np.minimum(people, counts), counts)
 
 
-def _without_rows(report: pd.DataFrame, hidden: Mask | None, unprotected: Iterable[str]) -> pd.DataFrame:
+def _without_rows(report: pd.DataFrame, hidden: RowMask | None, unprotected: Iterable[str]) -> pd.DataFrame:
     """Leave columns out, and hide some rows; where `hidden` is None, no row is left, not even its name."""
     report = report.drop(columns=[*unprotected], errors="ignore")
     return without(report, hidden, in_time=bool(time_levels(report.index)))
@@ -182,7 +182,7 @@ def _is_of_total(share: pd.Series, count: pd.Series) -> bool:
     )
 
 
-def _in_table(counts: Counts, hidden: Mask) -> Mask:
+def _in_table(counts: Counts, hidden: RowMask) -> RowMask:
     """Return which counts to hide of a table whose rows and columns have known sums: some, and others as needed.
 
     Each is a corner of a rectangle of hidden counts of which two opposite ones are not 0: one more at these and
@@ -203,7 +203,7 @@ def _in_table(counts: Counts, hidden: Mask) -> Mask:
     return hidden
 
 
-def _complete(hidden: Mask, counts: Counts, row: int, column: int) -> None:
+def _complete(hidden: RowMask, counts: Counts, row: int, column: int) -> None:
     """Hide the other corners of the cheapest rectangle."""
     costs = np.where(hidden, 0, np.maximum(counts, 1)).astype("float64")
     around = costs + costs[[row], :] + costs[:, [column]]
@@ -235,7 +235,7 @@ def _without_steps(report: pd.DataFrame, below: int, total: int | None = None) -
         shown = report.astype("Int64").mask(np.broadcast_to(hidden[:, None], report.shape))
         return shown.assign(new_rsvps=shown["new_rsvps"].mask(after_hidden))
     kept = counts[~hidden]
-    columns: Mask = np.any(small[~hidden], axis=0)
+    columns: RowMask = np.any(small[~hidden], axis=0)
     for line in kept:
         columns = hide_in_line(line, columns, below=below) if line[columns].any() else columns
     return report.astype("Int64").mask(hidden[:, None] | columns)

@@ -20,10 +20,10 @@ class Titled:
     argument: str
 
 
-CAMPAIGN: Final = Titled("event_campaign_id", "event_campaigns", "campaigns")
-PETITION: Final = Titled("petition_id", "petitions", "petitions")
-EVENT: Final = Titled("event_id", "events", "events")
-TITLED: Final = (CAMPAIGN, PETITION, EVENT)
+CAMPAIGN_TITLES: Final = Titled("event_campaign_id", "event_campaigns", "campaigns")
+PETITION_TITLES: Final = Titled("petition_id", "petitions", "petitions")
+EVENT_TITLES: Final = Titled("event_id", "events", "events")
+TITLED: Final = (CAMPAIGN_TITLES, PETITION_TITLES, EVENT_TITLES)
 _KEYS: Final = frozenset(titled.key for titled in TITLED)
 
 _START: Final = 8  # characters of the first part of a UUID
