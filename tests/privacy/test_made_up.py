@@ -22,8 +22,11 @@ def test_no_notebook_shows_an_address_or_a_number_that_can_be_somebodys():
 
 
 def test_the_sample_archive_has_no_address_and_no_number_that_can_be_somebodys(data):
-    emails = of.read_table(data, "signature_emails")["address"].dropna()
-    phones = of.read_table(data, "signature_phones")["number"].dropna()
+    tables = of.open(data).tables({"signature_emails": ["address"], "signature_phones": ["number"]})
+    emails, phones = (
+        tables["signature_emails"]["address"].dropna(),
+        tables["signature_phones"]["number"].dropna(),
+    )
     assert len(emails)
     assert len(phones)
     assert [each for each in emails.unique() if not RESERVED.search(each)] == []

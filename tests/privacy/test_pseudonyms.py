@@ -149,8 +149,8 @@ def test_another_run_gives_equal_pseudonyms(little_of_all, exported, tmp_path):
     assert again.equals(before)
 
 
-def test_a_join_by_pseudonyms_equals_the_join_by_the_keys(little_of_all, exported):
-    tags, signatures = of.read_table(little_of_all, "signature_tags"), of.read_signatures(little_of_all)
+def test_a_join_by_pseudonyms_equals_the_join_by_the_keys(frames, exported):
+    tags, signatures = frames["signature_tags"], frames["signatures"]
     of_pseudonyms = [
         pd.read_parquet(exported / f"{name}.parquet") for name in ("signature_tags", "signatures")
     ]
