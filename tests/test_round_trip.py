@@ -455,7 +455,12 @@ def test_all_of_many_archives_is_put_back_but_what_check_lists_as_undeclared(
 def reports_what_is_not_put_back(documents: list[Any], undeclared: Counter[str]) -> None:
     listed = of.check(documents)
     assert set(listed["severity"]) <= {"info"}
-    assert dict(zip(listed["detail"], listed["count"], strict=True)) == undeclared
+    # Of a list with an entry that is not read, `check` lists the undeclared keys of all entries.
+    unread = tuple(f"{key}." for key in undeclared if key.endswith("[]"))
+    found = dict(zip(listed["detail"], listed["count"], strict=True))
+    assert {key: count for key, count in found.items() if not key.startswith(unread)} == {
+        key: count for key, count in undeclared.items() if not key.startswith(unread)
+    }
 
 
 @pytest.mark.parametrize(
