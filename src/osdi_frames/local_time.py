@@ -204,13 +204,13 @@ def _named(names: pd.Series) -> pd.Series:
 
 def _of_a_country(frame: pd.DataFrame) -> pd.Series:
     """Return which coordinates are approximate, and no smaller place than a country is known."""
-    found = frame.reset_index(drop=True)
-    smaller = [found[name] for name in _SMALLER if name in found.columns]
-    if "location_accuracy" not in found.columns or not smaller:
-        return pd.Series(False, index=found.index)
+    rows = frame.reset_index(drop=True)
+    smaller = [rows[name] for name in _SMALLER if name in rows.columns]
+    if "location_accuracy" not in rows.columns or not smaller:
+        return pd.Series(False, index=rows.index)
     is_known = [names.astype("str").str.strip().fillna("") != "" for names in smaller]
-    approximate = found["location_accuracy"].astype("str").str.casefold() == "approximate"
-    return pd.Series(approximate.to_numpy(bool) & ~np.logical_or.reduce(is_known), found.index)
+    approximate = rows["location_accuracy"].astype("str").str.casefold() == "approximate"
+    return pd.Series(approximate.to_numpy(bool) & ~np.logical_or.reduce(is_known), rows.index)
 
 
 def _zones(latitude: pd.Series, longitude: pd.Series) -> pd.Series:

@@ -32,7 +32,7 @@ def events(counts: list[int]) -> pd.DataFrame:
 
 
 @given(counts=COUNTS, rows=st.integers(1, 40))
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_what_is_shown_and_the_others_sum_to_the_report(counts, rows):
     report = of.rsvps_by_campaign(events(counts))
     table = tables.of_report(DECLARED["rsvps_by_campaign"], report, rows=rows)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
 
 import matplotlib as mpl
 import pandas as pd
@@ -111,20 +109,6 @@ def test_without_axes_one_figure_is_made_that_pyplot_knows_so_that_notebooks_sho
     assert len(plt.get_fignums()) == 1
     assert plt.gcf() is ax.figure
     render(ax)
-
-
-def test_pyplot_is_not_imported_for_who_brings_axes():
-    program = """
-import sys
-from matplotlib.figure import Figure
-import osdi_frames as of
-from osdi_frames import plots
-table = of.read_signatures([])
-plots.signatures_by_source(of.signatures_by_source(table), ax=Figure().subplots())
-print("matplotlib.pyplot" in sys.modules)
-"""
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "False"
 
 
 def test_an_empty_report_says_that_there_is_nothing():

@@ -159,7 +159,7 @@ def test_a_title_made_of_column_names_is_no_formula(name):
 TEXTS = st.lists(st.text(st.characters(), max_size=60), min_size=1, max_size=15)
 
 
-@settings(max_examples=60)
+@settings(max_examples=12)
 @given(TEXTS, st.integers(8, 40))
 def test_any_texts_become_as_many_different_labels_of_bounded_width(texts, width):
     drawn, _ = labels(texts, width=width)
@@ -171,7 +171,7 @@ def test_any_texts_become_as_many_different_labels_of_bounded_width(texts, width
         )
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(TEXTS)
 def test_any_texts_can_be_drawn_without_a_warning(texts):
     ax = draw("signatures_by", counted(dict.fromkeys(texts, 1)))

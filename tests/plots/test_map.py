@@ -156,7 +156,7 @@ def test_without_the_extra_there_is_no_land_and_everything_else(monkeypatch):
 PLACES = st.tuples(st.floats(-181, 181), st.floats(-91, 91)) | st.just((None, None))
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.lists(PLACES, min_size=1, max_size=30), st.integers(0, 3))
 def test_signatures_of_one_rounded_place_are_one_disc_and_the_others_are_counted(places, decimals):
     rows = [place for place in places if None not in place and abs(place[0]) <= 180 and abs(place[1]) <= 90]

@@ -55,8 +55,7 @@ def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now:
             (folder / FILE).write_bytes(result.published.dumped())
     frames = {declared.name: (declared, _with_periods(frame)) for declared, frame in result.reports}
     for form in forms:
-        found = ((name, _rows(declared, frame, form)) for name, (declared, frame) in frames.items())
-        rows = dict(found)
+        rows = {name: _rows(declared, frame, form) for name, (declared, frame) in frames.items()}
         write_tables({name: table.schema for name, table in rows.items()}, rows.items(), folder, form)
 
 

@@ -119,7 +119,7 @@ def _figures(made: ReportResult) -> list[tuple[str, Section]]:
 
     Where small counts are hidden, discs of events are of one size, and people have no places.
     """
-    found = []
+    sections = []
     events, signatures = (made.tables.get(name, pd.DataFrame()) for name in ("events", "signatures"))
     if _are_placed(events):
         sized = made.below is None
@@ -129,15 +129,15 @@ def _figures(made: ReportResult) -> list[tuple[str, Section]]:
         section = _map(
             "event_map", "Events on the map", label, partial(plots.event_map, sized=sized), rounded
         )
-        found.append(("Events", section))
+        sections.append(("Events", section))
     if made.below is None and _are_placed(signatures):
         label = (
             "Map of the signatures by longitude and latitude, each place a disc as large as its signatures."
         )
         section = _map("signature_map", "Signatures on the map", label, plots.signature_map, signatures)
-        found.append(("Signatures", section))
-        found += [("Signatures", section) for section in _hours(signatures)]
-    return found
+        sections.append(("Signatures", section))
+        sections += [("Signatures", section) for section in _hours(signatures)]
+    return sections
 
 
 def _are_placed(rows: pd.DataFrame) -> bool:

@@ -26,7 +26,7 @@ POINTS: Final = 72  # to the inch
 _LETTER: Final = 0.6  # the width of a letter or digit, in font sizes
 
 
-def prepared(ax: Axes | None, title: str, *, height: float = HEIGHT, is_empty: bool = False) -> Axes:
+def ensure_axes(ax: Axes | None, title: str, *, height: float = HEIGHT, is_empty: bool = False) -> Axes:
     """Return the caller's axes, or those of a new pyplot figure, which notebooks show by themselves, with a title.
 
     pyplot is not imported for who brings axes: a server or script needs no backend and leaks no figure. Of an

@@ -72,7 +72,7 @@ def draw(
     entries = _bars(
         counts if keeps_order else counts.sort_values("count", ascending=False, kind="stable"), top
     )
-    ax = axes.prepared(ax, title, height=_ROOM + _SLOT * max(len(entries), 2), is_empty=not entries)
+    ax = axes.ensure_axes(ax, title, height=_ROOM + _SLOT * max(len(entries), 2), is_empty=not entries)
     if not entries:
         return ax
     is_thin = any(entry.capacity for entry in entries)

@@ -50,7 +50,7 @@ def funnel(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Ax
     """
     funnels = [*_funnels(report, min(top, _MOST))]
     count = sum(bool(heading) + len(steps) for heading, steps in funnels)
-    ax = axes.prepared(ax, "Funnel", height=_ROOM + _SLOT * max(count, 2), is_empty=not count)
+    ax = axes.ensure_axes(ax, "Funnel", height=_ROOM + _SLOT * max(count, 2), is_empty=not count)
     if not count:
         return ax
     drawn, headings = dict[float, _Step](), dict[float, str]()
@@ -104,15 +104,15 @@ def _funnels(report: pd.DataFrame, top: int) -> Iterator[tuple[str, list[_Step]]
 def _steps(rows: pd.DataFrame, names: pd.Index, kind: colors.SeriesKind) -> list[_Step]:
     """Return the bars of one funnel."""
     numbers = rows[["people", *_SHARES]].astype("Float64").to_numpy("float64", na_value=np.nan)
-    found = list[_Step]()
+    drawn = list[_Step]()
     for name, (people, *shares, low, high) in zip(names, numbers, strict=True):
         if np.isnan(people):
-            found.append(_Step(words(name), kind, 0, "hidden"))
+            drawn.append(_Step(words(name), kind, 0, "hidden"))
             continue
         interval = None if np.isnan(low) else (float(low * numbers[0, 0]), float(high * numbers[0, 0]))
-        said = [show(share, "share") for share in shares if found and not np.isnan(share)]
-        found.append(_Step(words(name), kind, int(people), " · ".join([f"{people:,.0f}", *said]), interval))
-    return found
+        said = [show(share, "share") for share in shares if drawn and not np.isnan(share)]
+        drawn.append(_Step(words(name), kind, int(people), " · ".join([f"{people:,.0f}", *said]), interval))
+    return drawn
 
 
 @draws("actions", ("people", "share"), _TOUCHED)

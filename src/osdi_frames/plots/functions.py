@@ -84,9 +84,9 @@ def _refuse_other_report(report: pd.DataFrame, *, plot: Report) -> None:
 
     Of several keys some may be dropped, not the last, which is in the title.
     """
-    own, found = plot.index_names, [name for name in report.index.names if name in _INDEX_NAMES]
-    if own and found and not (own[-1] in found and {*found} <= {*own}):
-        raise _not_a_report(plot, f"is by {_joined(found)}")
+    own, names = plot.index_names, [name for name in report.index.names if name in _INDEX_NAMES]
+    if own and names and not (own[-1] in names and {*names} <= {*own}):
+        raise _not_a_report(plot, f"is by {_joined(names)}")
     columns = MEASURES.intersection(report.columns if list(report.columns.names) == [None] else ())
     if others := sorted(columns.difference(measure.name for measure in plot.measures)):
         raise _not_a_report(plot, f"has the column {others[0]}")

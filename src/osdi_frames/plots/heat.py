@@ -38,7 +38,9 @@ def draw(
     `labels` are those of the axes, of x and of y.
     """
     is_empty = not np.isfinite(values).any()
-    ax = axes.prepared(ax, title, height=min(_ROOM + _ROW * max(len(rows), 3), _TALLEST), is_empty=is_empty)
+    ax = axes.ensure_axes(
+        ax, title, height=min(_ROOM + _ROW * max(len(rows), 3), _TALLEST), is_empty=is_empty
+    )
     if is_empty:
         return ax
     most = float(np.nanmax(values)) or 1.0

@@ -180,7 +180,7 @@ def _draw(rows: pd.DataFrame, *, ax: Axes | None, title: str, noun: str, counted
 
     `noun` is what rows are, `counted` what their counts are; discs are of one size where it is empty.
     """
-    ax = axes.prepared(ax, title, height=5.5, is_empty=rows.empty)
+    ax = axes.ensure_axes(ax, title, height=5.5, is_empty=rows.empty)
     if rows.empty:
         return ax
     is_narrow = axes.inches(ax)[0] < _NARROW

@@ -78,7 +78,7 @@ def draw_bars(
     counts, note = (_widened if has_total else _last)(_in_order(counts))
     weights = pd.Series(0, counts.columns) if keeps_order else counts.sum()
     stack = _leading(counts, weights, top=min(top, _STACKED))
-    ax = axes.prepared(ax, title, height=_height(stack), is_empty=counts.empty)
+    ax = axes.ensure_axes(ax, title, height=_height(stack), is_empty=counts.empty)
     if counts.empty:
         return ax
     places = _places(counts.index)
@@ -105,7 +105,7 @@ def draw_growth(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, 
     """Draw one line for each of at most `top` columns, and one for the others together."""
     dated = counts[counts.index.notna()].sort_index()
     lines = _leading(dated, dated.tail(1).sum(), top=top)
-    ax = axes.prepared(ax, title, height=_height(lines), is_empty=dated.empty)
+    ax = axes.ensure_axes(ax, title, height=_height(lines), is_empty=dated.empty)
     if dated.empty:
         return ax
     times = pd.DatetimeIndex(dated.index)

@@ -44,7 +44,7 @@ def draw(
     Rows beyond `top` are the others. `texts` are written at the bars of each row. The names of the columns explain the
     bars.
     """
-    ax = axes.prepared(ax, title, height=_ROOM + _SLOT * max(len(counts), 2), is_empty=counts.empty)
+    ax = axes.ensure_axes(ax, title, height=_ROOM + _SLOT * max(len(counts), 2), is_empty=counts.empty)
     if counts.empty:
         return ax
     shown = counts.fillna(0).astype("int64")

@@ -80,8 +80,8 @@ def draws(
         @wraps(function)
         def plot(report: pd.DataFrame, *, ax: Axes | None = None, **options: int) -> Axes:
             checked_top(options.get("top", 1))
-            found = checked_frame(report, name, arguments).columns
-            columns = next((form for form in forms if {*form} <= {*found}), forms[0])
+            present = checked_frame(report, name, arguments).columns
+            columns = next((form for form in forms if {*form} <= {*present}), forms[0])
             report = checked_columns(report, name, arguments, columns, others=others)
             if has_times and not isinstance(report.index, pd.DatetimeIndex):
                 raise not_a_report(name, arguments, "is not indexed by time")

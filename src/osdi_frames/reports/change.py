@@ -60,12 +60,12 @@ class _Length:
 
     @classmethod
     def of(cls, period: Duration, *, report: str) -> _Length:
-        found = _CALENDAR.fullmatch(period) if isinstance(period, str) else None
-        if found:
-            number = int(found[1] or 1) * (3 if found[2] == "Q" else 1)
+        calendar = _CALENDAR.fullmatch(period) if isinstance(period, str) else None
+        if calendar:
+            number = int(calendar[1] or 1) * (3 if calendar[2] == "Q" else 1)
             if number:
-                step: dict[str, Any] = {_STEPS[found[2]]: number}
-                return cls(pd.DateOffset(**step), found[2])
+                step: dict[str, Any] = {_STEPS[calendar[2]]: number}
+                return cls(pd.DateOffset(**step), calendar[2])
         is_unit = isinstance(period, str) and not any(map(str.isdigit, period))
         length = parsed(pd.Timedelta, f"1{period}" if is_unit else period)
         if length is None or length <= pd.Timedelta(0):
@@ -174,7 +174,7 @@ def compare(
     known = Known.of(rows[dated.column], latest, dated.noun)
     periods = _Periods.of(known, period, until, report="compare")
     is_within = periods.number >= 0
-    came = is_within & _came(frame, keys)
+    came = is_within & _attended_by_rsvp(frame, keys)
     within = rows.index[is_within & ~came]
     groups = group(frame, by, nothing=NO_SOURCE, spelling=spelling, report="compare")
     counts = rows[dated.sums].fillna(0) if dated.sums else pd.Series(1, index=rows.index)
@@ -188,7 +188,7 @@ def compare(
     return periods.noted(noted(made, notes, caveats))
 
 
-def _came(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:
+def _attended_by_rsvp(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:
     """Return which acts a source brought by their RSVP."""
     if "action" not in frame.columns or "action" in keys or _BROUGHT_BY.isdisjoint(keys):
         return np.zeros(len(frame), dtype=bool)
@@ -295,7 +295,7 @@ def news(
     """
     latest = latest_time(tables.values(), now, report="news")
     dates = convert_columns(tables["actions"], {"date": utc}, report="news")["date"]
-    periods, found = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, until, report="news"), []
+    periods, parts = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, until, report="news"), []
     aside: list[str] = []
     for name in (name for name in ("events", "petitions") if name in tables):
         frame = tables[name]
@@ -305,10 +305,10 @@ def news(
         if not periods.is_chosen:
             new, aside = new[~known.later], [*aside, known.note]
         both = pd.concat([new.assign(news="new", date=new["created_date"]), gone])
-        found.append(
+        parts.append(
             both.loc[both["date"] >= periods.bounds[1], ["title", "news", "date"]].assign(kind=name[:-1])
         )
-    made = pd.concat(found).sort_values(["date", "title"], ascending=[False, True], kind="stable")
+    made = pd.concat(parts).sort_values(["date", "title"], ascending=[False, True], kind="stable")
     made = noted(made.set_index("title")[["kind", "news", "date"]], [], [*filter(None, aside)])
     made.attrs["period"] = f"since {show_key(periods.bounds[1])}"
     return made

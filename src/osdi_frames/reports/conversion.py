@@ -158,13 +158,13 @@ def _reached(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> dict[str,
     times = {steps[0]: start}
     before = start
     for step in steps[1:]:
-        found = of_step[step]
-        found = found.assign(place=found["person_id"].map(place)).dropna(subset="place")
-        at = found["place"].astype("int64").array
-        is_next = (found["date"].array >= before.reindex(at).array) & (
-            found["date"].array - start.reindex(at).array <= limit
+        later = of_step[step]
+        later = later.assign(place=later["person_id"].map(place)).dropna(subset="place")
+        at = later["place"].astype("int64").array
+        is_next = (later["date"].array >= before.reindex(at).array) & (
+            later["date"].array - start.reindex(at).array <= limit
         )
-        first = found[is_next].drop_duplicates("person_id")
+        first = later[is_next].drop_duplicates("person_id")
         before = pd.Series(first["date"].array, first["place"].astype("int64").array).reindex(start.index)
         times[step] = before
     return times

@@ -51,8 +51,8 @@ def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, 
     out = reasons.notna() & ~reasons.isin([*include])
     if not out.any():
         return frame, {}
-    found = reasons[out].astype("str").value_counts()
-    return frame[~out], {reason: int(found[reason]) for reason in REASONS if reason in found}
+    counts = reasons[out].astype("str").value_counts()
+    return frame[~out], {reason: int(counts[reason]) for reason in REASONS if reason in counts}
 
 
 def counted_rows(frame: pd.DataFrame, include: Collection[str], noun: str) -> tuple[pd.DataFrame, str]:
@@ -91,13 +91,13 @@ def proofs(frames: Iterable[pd.DataFrame]) -> str:
     'gone by 2 pulls, that ended 2026-05-01 12:00 to 2026-05-08 12:00 UTC'
     """
     known = [frame for frame in frames if {COLUMN, GONE_SINCE.name} <= {*frame.columns}]
-    found = {end for frame in known for end in frame.loc[frame[COLUMN] == "gone", GONE_SINCE.name].dropna()}
-    if not found:
+    ends = {end for frame in known for end in frame.loc[frame[COLUMN] == "gone", GONE_SINCE.name].dropna()}
+    if not ends:
         return ""
-    first, last = (f"{end:%Y-%m-%d %H:%M}" for end in (min(found), max(found)))
-    if len(found) == 1:
+    first, last = (f"{end:%Y-%m-%d %H:%M}" for end in (min(ends), max(ends)))
+    if len(ends) == 1:
         return f"gone by the pull that ended {last} UTC"
-    return f"gone by {len(found):,} pulls, that ended {first} to {last} UTC"
+    return f"gone by {len(ends):,} pulls, that ended {first} to {last} UTC"
 
 
 def _said(reason: str, number: int, noun: str, *, numbers: bool) -> str:

@@ -42,13 +42,13 @@ def marked(
     refuse_lacking(frame, joined_by(table), name=table, report=report)
     is_first = maybe(actions["is_first"]).fillna(False) & actions["action"].eq(act.action).fillna(False)
     first = actions.loc[is_first.astype("bool"), ["person_id", "date", "subject_id", IS_NEW]]
-    found = first.drop_duplicates("person_id").set_index("person_id").reindex(frame["person_id"])
-    found, rows = found.reset_index(drop=True), frame.reset_index(drop=True)
-    is_first = converted(found["date"], utc, report=report).eq(
+    first_of_row = first.drop_duplicates("person_id").set_index("person_id").reindex(frame["person_id"])
+    first_of_row, rows = first_of_row.reset_index(drop=True), frame.reset_index(drop=True)
+    is_first = converted(first_of_row["date"], utc, report=report).eq(
         converted(rows["created_date"], utc, report=report)
     )
-    is_first &= text(found["subject_id"]).fillna("").eq(text(rows[act.subject]).fillna(""))
-    is_new = maybe(found[IS_NEW]).where(is_first, other=False)
+    is_first &= text(first_of_row["subject_id"]).fillna("").eq(text(rows[act.subject]).fillna(""))
+    is_new = maybe(first_of_row[IS_NEW]).where(is_first, other=False)
     unknown = int(rows["person_id"][is_new.isna()].nunique())
     said = ""
     if unknown and not is_new.fillna(False).any():

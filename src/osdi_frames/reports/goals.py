@@ -106,9 +106,9 @@ def goals(
     for named, goal in goals.items():
         if not isinstance(goal, int) or isinstance(goal, bool) or goal < 1:
             raise InvalidArgument(f"goals: a goal is a whole number above 0, not {quoted(goal)}")
-        found = _found(named, ids, titles)
-        dates = by_petition.get(found, rows["created_date"].head(0))
-        made[found] = {"title": titles.get(found), **_progress(dates, goal, end)}
+        petition = _petition(named, ids, titles)
+        dates = by_petition.get(petition, rows["created_date"].head(0))
+        made[petition] = {"title": titles.get(petition), **_progress(dates, goal, end)}
     table = pd.DataFrame.from_dict(made, orient="index", columns=[*_DTYPES])
     aside = [known.note] if known.note and until is None else []
     notes = [note, zone_note(frame, needs)]
@@ -142,14 +142,14 @@ def _titles(petitions: pd.DataFrame | None) -> dict[str, str]:
     return dict(zip(known["petition_id"], known["title"], strict=True))
 
 
-def _found(named: str, ids: Collection[str], titles: Mapping[str, str]) -> str:
+def _petition(named: str, ids: Collection[str], titles: Mapping[str, str]) -> str:
     """Return the petition of this id or title."""
     if named in ids:
         return named
-    found = [petition for petition, title in titles.items() if title == named]
-    if len(found) > 1:
-        raise UnknownValue(f"{len(found)} petitions have the title {quoted(named)}; give the id of one")
-    if not found:
+    titled = [petition for petition, title in titles.items() if title == named]
+    if len(titled) > 1:
+        raise UnknownValue(f"{len(titled)} petitions have the title {quoted(named)}; give the id of one")
+    if not titled:
         hint = nearest(named, ids, titles) if ids else "there is no petition at all"
         raise UnknownValue(f"no petition is {quoted(named)}; {hint}")
-    return found[0]
+    return titled[0]

@@ -152,18 +152,18 @@ def period_of(freq: str, *, report: str) -> str:
     >>> [period_of(freq, report="engagement") for freq in ("M", "ME", "QS", "W")]
     ['M', 'M', 'Q', 'W']
     """
-    found = _FREQ.fullmatch(freq) if isinstance(freq, str) else None
-    period = f"{found['unit']}{found['anchor'] or ''}" if found and found["unit"] else freq
-    if found is None or _offset(period) is None:
+    parsed = _FREQ.fullmatch(freq) if isinstance(freq, str) else None
+    period = f"{parsed['unit']}{parsed['anchor'] or ''}" if parsed and parsed["unit"] else freq
+    if parsed is None or _offset(period) is None:
         raise InvalidArgument(f"{report}: freq is {_FREQS}, not {quoted(freq)}")
     return period
 
 
 def _offset(freq: Any) -> BaseOffset | None:
     """Return an offset, also of one named by its period."""
-    found = _FREQ.fullmatch(freq) if isinstance(freq, str) else None
-    if found and found["unit"] and not found["edge"]:
-        freq = f"{found['unit']}E{found['anchor'] or ''}"
+    parsed = _FREQ.fullmatch(freq) if isinstance(freq, str) else None
+    if parsed and parsed["unit"] and not parsed["edge"]:
+        freq = f"{parsed['unit']}E{parsed['anchor'] or ''}"
     try:
         offset: BaseOffset | None = to_offset(freq)
     except (TypeError, ValueError):
@@ -188,8 +188,8 @@ def _together(keys: Sequence[KeyCodes]) -> KeyCodes:
     """Return the combinations of several keys that occur."""
     numbers = pd.DataFrame({place: number for place, (number, _) in enumerate(keys)})
     same = numbers.groupby(list(numbers))
-    found = same.size().index
-    labels = [label[found.get_level_values(place)] for place, (_, label) in enumerate(keys)]
+    combinations = same.size().index
+    labels = [label[combinations.get_level_values(place)] for place, (_, label) in enumerate(keys)]
     return same.ngroup().to_numpy(), pd.MultiIndex.from_arrays(labels)
 
 

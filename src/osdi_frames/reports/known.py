@@ -72,8 +72,8 @@ def is_trusted(dates: pd.Series) -> NDArray[np.bool_]:
     counts = years.value_counts()
     if counts.empty:
         return np.zeros(len(years), dtype=bool)
-    found = trusted_years(dict(zip(counts.index.astype("int64"), counts, strict=True)))
-    return np.asarray(years.between(found.start, found.stop - 1), dtype=bool)
+    trusted = trusted_years(dict(zip(counts.index.astype("int64"), counts, strict=True)))
+    return np.asarray(years.between(trusted.start, trusted.stop - 1), dtype=bool)
 
 
 def latest_time(frames: Iterable[pd.DataFrame], now: TimeLike | None, *, report: str) -> pd.Timestamp | None:

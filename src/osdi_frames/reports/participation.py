@@ -178,10 +178,10 @@ def _ordinals(times: pd.DatetimeIndex, period: str) -> NDArray[np.int64]:
 
 def _columns(later: NDArray[np.int64], last: int, start: int, ten_years_on: int) -> NDArray[np.int64]:
     """Return how many periods later to show, without gaps of more than ten years in which nobody acts."""
-    found = np.unique(np.append(later, 0))
-    pairs = itertools.pairwise([*found.tolist(), last + 1])
+    acted = np.unique(np.append(later, 0))
+    pairs = itertools.pairwise([*acted.tolist(), last + 1])
     near = [np.arange(one, other) for one, other in pairs if other - one <= ten_years_on - start]
-    columns = np.unique(np.concatenate([found, *near]))
+    columns = np.unique(np.concatenate([acted, *near]))
     return columns[columns <= max(last, 0)]
 
 

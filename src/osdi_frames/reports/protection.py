@@ -154,12 +154,12 @@ def _connected(size: int, group: Numbers, context: Numbers) -> Numbers:
     while True:
         nearest = np.full(context.max(initial=-1) + 1, size)
         np.minimum.at(nearest, context, parts[group])
-        found = parts.copy()
-        np.minimum.at(found, group, nearest[context])
-        found = found[found]
-        if np.array_equal(found, parts):
+        joined = parts.copy()
+        np.minimum.at(joined, group, nearest[context])
+        joined = joined[joined]
+        if np.array_equal(joined, parts):
             return parts
-        parts = found
+        parts = joined
 
 
 def _connect(view: _View, seen: Numbers, inside: RowMask) -> bool:

@@ -108,12 +108,12 @@ def protect_reports(
 def _steady_figures(tables: Mapping[str, pd.DataFrame], before: ShownCounts, below: int) -> ShownCounts:
     """Return the shown headline figures of people, without small changes."""
     hidden = {"events", *hidden_figures(tables, below)}
-    found = {name: count for name, count in headline_figures(tables).items() if name not in hidden}
-    return {name: steady_count(count, before.get(name), below) for name, count in found.items()}
+    figures = {name: count for name, count in headline_figures(tables).items() if name not in hidden}
+    return {name: steady_count(count, before.get(name), below) for name, count in figures.items()}
 
 
-def _counts(found: object) -> ShownCounts:
-    named = found.items() if isinstance(found, dict) else ()
+def _counts(read: object) -> ShownCounts:
+    named = read.items() if isinstance(read, dict) else ()
     return {name: count for name, count in named if type(count) is int}
 
 

@@ -82,8 +82,8 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
         return _by_month(report)
     if "title" not in report.columns or not keys:
         return report
-    found = zip(report.index.get_level_values(keys[0]), report["title"], strict=True)
-    labels = distinct_labels({key: None if pd.isna(title) else str(title) for key, title in found})
+    titles = zip(report.index.get_level_values(keys[0]), report["title"], strict=True)
+    labels = distinct_labels({key: None if pd.isna(title) else str(title) for key, title in titles})
     return report.drop(columns="title").rename(index=labels, level=keys[0])
 
 
