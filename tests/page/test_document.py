@@ -11,11 +11,13 @@ from urllib.parse import unquote
 import matplotlib as mpl
 import pandas as pd
 import pytest
+from PIL import Image
 
 import osdi_frames as of
 from osdi_frames.reports.declared import KEYED
 
 from .conftest import event, rendered, signature
+from .picture import PICTURE, REPOSITORY, SIZE, words
 
 PERSONAL = {
     "given_name": "Zwölfhild",
@@ -243,3 +245,10 @@ def test_tables_with_new_people_say_of_how_many_this_is_not_known(sample):
         [section] = re.findall(f'<section class="report" id="{name}".*?</section>', sample, re.DOTALL)
         below = section.partition("</table>")[2]
         assert re.search(rf"Not known: whether [\d,]+ people with {people} are new", below)
+
+
+def test_the_picture_in_the_readme_shows_the_page_of_the_sample(sample):
+    assert f"]({PICTURE.relative_to(REPOSITORY)})" in (REPOSITORY / "README.md").read_text()
+    with Image.open(PICTURE) as picture:
+        assert picture.info["words"] == words(sample), "python -m tests.page.picture makes it anew"
+        assert picture.size == tuple(SIZE.values())

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from PIL import Image
 
+from osdi_frames.page.tables import visible
 from osdi_frames.reports.declared import KEYED
+from tests.odd_titles import LABELS, TITLES, archive
 
 from .conftest import HOSTILE, rendered, signature
+from .picture import SIZE, taken, words
 
 
 def ascending(values: list[str]) -> list[float]:
@@ -60,45 +64,52 @@ def test_what_the_policy_forbids_does_not_happen(opened, sample):
         )
 
 
-def test_a_heading_sorts_numbers_as_numbers_both_ways_and_says_so(opened, sample):
+@pytest.fixture(scope="module")
+def handled(opened, sample):
+    """Open the page of the sample once more, for tests that each sort or open a table of their own."""
     with opened(sample) as it:
-        for name, column, how in (("Events", 1, "mouse"), ("RSVPs", 2, "keyboard")):
-            heading = it.heading("rsvps_by_campaign", name)
-            for _ in range(2):
-                before = heading.get_attribute("aria-sort")
-                if how == "mouse":
-                    heading.locator("button").click()
-                else:
-                    heading.locator("button").focus()
-                    it.page.keyboard.press("Enter")
-                direction = heading.get_attribute("aria-sort")
-                assert direction != before
-                expected = ascending(it.column("rsvps_by_campaign", column))
-                assert len(set(expected)) > 5
-                found = numbers(it.column("rsvps_by_campaign", column))
-                assert found == (expected if direction == "ascending" else expected[::-1])
-                assert it.page.locator("#rsvps_by_campaign [aria-sort]").count() == 1
+        yield it
 
 
-def test_dates_sort_as_dates_and_text_by_the_alphabet_with_what_is_missing_last(opened, sample):
-    with opened(sample) as it:
-        it.heading("rsvps_by_campaign", "Last start").locator("button").click()
-        dates = it.column("rsvps_by_campaign", 8)
-        assert dates == sorted(dates, reverse=True)
-        region = it.heading("rsvps_by_region", "Region").locator("button")
-        region.click()
-        up = it.column("rsvps_by_region", 1)
-        region.click()
-        down = it.column("rsvps_by_region", 1)
-        named = [region for region in up if region != "(none)"]
-        missing = ["(none)"] * (len(up) - len(named))
-        assert up == [*sorted(named), *missing]
-        assert down == [*sorted(named, reverse=True), *missing]
-        it.heading("rsvps_by_region", "Capacity").locator("button").click()
-        capacities = it.column("rsvps_by_region", 6)
-        present = [capacity for capacity in capacities if capacity != "–"]
-        assert capacities == [*present, *["–"] * (len(capacities) - len(present))]
-        assert numbers(present) == ascending(present)[::-1]
+def test_a_heading_sorts_numbers_as_numbers_both_ways_and_says_so(handled):
+    it = handled
+    for name, column, how in (("Events", 1, "mouse"), ("RSVPs", 2, "keyboard")):
+        heading = it.heading("rsvps_by_campaign", name)
+        for _ in range(2):
+            before = heading.get_attribute("aria-sort")
+            if how == "mouse":
+                heading.locator("button").click()
+            else:
+                heading.locator("button").focus()
+                it.page.keyboard.press("Enter")
+            direction = heading.get_attribute("aria-sort")
+            assert direction != before
+            expected = ascending(it.column("rsvps_by_campaign", column))
+            assert len(set(expected)) > 5
+            found = numbers(it.column("rsvps_by_campaign", column))
+            assert found == (expected if direction == "ascending" else expected[::-1])
+            assert it.page.locator("#rsvps_by_campaign [aria-sort]").count() == 1
+
+
+def test_dates_sort_as_dates_and_text_by_the_alphabet_with_what_is_missing_last(handled):
+    it = handled
+    it.heading("rsvps_by_campaign", "Last start").locator("button").click()
+    dates = it.column("rsvps_by_campaign", 8)
+    assert dates == sorted(dates, reverse=True)
+    region = it.heading("rsvps_by_region", "Region").locator("button")
+    region.click()
+    up = it.column("rsvps_by_region", 1)
+    region.click()
+    down = it.column("rsvps_by_region", 1)
+    named = [region for region in up if region != "(none)"]
+    missing = ["(none)"] * (len(up) - len(named))
+    assert up == [*sorted(named), *missing]
+    assert down == [*sorted(named, reverse=True), *missing]
+    it.heading("rsvps_by_region", "Capacity").locator("button").click()
+    capacities = it.column("rsvps_by_region", 6)
+    present = [capacity for capacity in capacities if capacity != "–"]
+    assert capacities == [*present, *["–"] * (len(capacities) - len(present))]
+    assert numbers(present) == ascending(present)[::-1]
 
 
 def test_the_sums_of_each_table_are_those_of_its_report(shown, reported):
@@ -140,16 +151,15 @@ def test_copying_works_without_the_clipboard_interface_and_runs_no_formula(opene
     assert "'=1+1" in [line[0] for line in lines]
 
 
-@pytest.mark.parametrize("archive", ["sample", "hostile"])
-def test_nothing_scrolls_sideways_but_the_tables(opened, request, archive):
-    with opened(request.getfixturevalue(archive)) as it:
-        for width in (400, 768, 1280):
-            it.page.set_viewport_size({"width": width, "height": 900})
-            assert it.page.evaluate("document.documentElement.scrollWidth") == width
-            assert it.page.locator("figure img:visible").count() == it.page.locator("figure").count() > 0
-            if (archive, width) == ("sample", 400):  # the counts of a table with two keys are seen
-                rsvps = it.page.locator("#rsvps_by_region [data-total] > :nth-child(4)").bounding_box()
-                assert rsvps["x"] + rsvps["width"] <= width
+def test_nothing_scrolls_sideways_but_the_tables(opened, shown, hostile):
+    with opened(hostile) as it:
+        for page, width in product((shown.page, it.page), (400, 768, 1280)):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            assert page.locator("figure img:visible").count() == page.locator("figure").count() > 0
+    shown.page.set_viewport_size({"width": 400, "height": 900})
+    rsvps = shown.page.locator("#rsvps_by_region [data-total] > :nth-child(4)").bounding_box()
+    assert rsvps["x"] + rsvps["width"] <= 400  # the counts of a table with two keys are seen
 
 
 def test_a_telephone_shows_what_changed_and_a_screen_whole_titles(opened, sample):
@@ -167,29 +177,29 @@ def test_a_telephone_shows_what_changed_and_a_screen_whole_titles(opened, sample
         }
 
 
-def test_a_long_table_shows_twenty_rows_until_all_are_asked_for(opened, sample, reported):
-    with opened(sample) as it:
-        table, count = it.page.locator("#signatures_by_referrer"), len(reported["signatures_by_referrer"])
-        visible = table.locator("tbody tr").locator("visible=true")
-        assert visible.count() == 20
-        assert table.locator("[data-total]").is_visible()
-        table.get_by_role("button", name=f"Show all {count} rows").click()
-        assert visible.count() == count
-        table.get_by_role("button", name="Show 20 rows").click()
-        assert visible.count() == 20
+def test_a_long_table_shows_twenty_rows_until_all_are_asked_for(handled, reported):
+    it = handled
+    table, count = it.page.locator("#signatures_by_referrer"), len(reported["signatures_by_referrer"])
+    visible = table.locator("tbody tr").locator("visible=true")
+    assert visible.count() == 20
+    assert table.locator("[data-total]").is_visible()
+    table.get_by_role("button", name=f"Show all {count} rows").click()
+    assert visible.count() == count
+    table.get_by_role("button", name="Show 20 rows").click()
+    assert visible.count() == 20
 
 
-def test_changes_are_the_five_largest_gains_and_losses_until_all_are_asked_for(opened, sample, reported):
-    with opened(sample) as it:
-        table, changes = it.page.locator("#changes_by_title"), reported["changes_by_title"]["change"]
-        shown = table.locator("tbody tr:visible > :nth-child(5)").all_inner_texts()
-        gains, losses = changes[changes > 0].head(5), changes[changes < 0].head(5)
-        assert [int(change) for change in shown] == [*gains, *losses]
-        assert len(gains) == len(losses) == 5
-        assert table.get_by_text("First the five that rose most, then the five that fell most.").is_visible()
-        assert table.locator("[data-other]:visible").count() == 0
-        table.get_by_role("button", name=f"Show all {len(changes)} rows").click()
-        assert table.locator("tbody tr:visible").count() == len(changes)
+def test_changes_are_the_five_largest_gains_and_losses_until_all_are_asked_for(handled, reported):
+    it = handled
+    table, changes = it.page.locator("#changes_by_title"), reported["changes_by_title"]["change"]
+    shown = table.locator("tbody tr:visible > :nth-child(5)").all_inner_texts()
+    gains, losses = changes[changes > 0].head(5), changes[changes < 0].head(5)
+    assert [int(change) for change in shown] == [*gains, *losses]
+    assert len(gains) == len(losses) == 5
+    assert table.get_by_text("First the five that rose most, then the five that fell most.").is_visible()
+    assert table.locator("[data-other]:visible").count() == 0
+    table.get_by_role("button", name=f"Show all {len(changes)} rows").click()
+    assert table.locator("tbody tr:visible").count() == len(changes)
 
 
 def test_the_bars_of_a_report_are_as_long_as_its_counts(shown, reported):
@@ -306,6 +316,58 @@ def test_of_a_thousand_referrers_two_hundred_are_rows(opened):
         other = it.page.locator("#signatures_by_referrer [data-other]:visible").inner_text().split("\t")
         assert other[:2] == ["(other: 800)", "800"]
         assert it.page.locator("#signatures_by_referrer [data-total]").inner_text().split("\t")[1] == "1,000"
+
+
+def test_a_picture_for_the_readme_is_made_of_the_page_with_its_words(browser, sample):
+    with Image.open(BytesIO(taken(browser, sample))) as picture:
+        assert (picture.size, picture.info["words"]) == (tuple(SIZE.values()), words(sample))
+
+
+# -- titles --
+
+REPORTS = ["rsvps_by_campaign", "signatures_by_petition"]
+
+
+@pytest.fixture(scope="module")
+def titles() -> str:
+    return rendered(archive())
+
+
+def test_the_page_of_titles_holds_no_element_and_no_control_of_theirs(titles):
+    assert "<script>alert(1)" not in titles
+    assert "onmouseover='alert" not in titles
+    assert not any(control in titles for control in "\x00\x1b\u2028")
+    assert "x" * 400 not in titles
+
+
+def test_each_campaign_and_petition_has_a_distinct_row(opened, titles):
+    with opened(titles) as it:
+        it.page.on("dialog", lambda dialog: it.complaints.append(dialog.message))
+        it.page.wait_for_load_state("networkidle")
+        for report in REPORTS:
+            shown = it.column(report, 0)
+            assert len(shown) == len(set(shown)) == len(TITLES)
+            # The title of 10,000 characters is shortened in the middle.
+            expected = {" ".join(visible(label).split()) for label in LABELS if len(label) < 300}
+            assert expected <= {" ".join(text.split()) for text in shown}
+            long = sorted(text for text in shown if len(text) > 200)
+            assert [(text[:3], text[-2:]) for text in long] == [("xxx", "xx"), ("xxx", "xy")]
+            assert {"untitled", "blank"} <= set(shown)
+            it.page.locator(f"#{report} tbody tr").first.hover()
+        assert it.complaints == []
+        assert [url for url in it.requests if not url.startswith(("file:", "data:"))] == []
+        for width in (1280, 400):
+            it.page.set_viewport_size({"width": width, "height": 900})
+            assert it.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert it.page.evaluate("document.querySelectorAll('script').length") == 1
+
+
+def test_a_label_with_bidi_controls_turns_nothing_around_next_to_it(opened, titles):
+    with opened(titles) as it:
+        cell = it.page.locator("#rsvps_by_campaign tbody tr").filter(has_text="gnp.exe").locator("bdi").first
+        assert cell.count() == 1
+        rows = it.page.locator("#rsvps_by_campaign tbody tr").filter(has_text="gnp.exe")
+        assert rows.locator("td bdi").first.inner_text() == "1"
 
 
 # The contrast of each piece of text with the ground it stands on (WCAG 2), the smallest of each text.
