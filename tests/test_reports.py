@@ -451,9 +451,7 @@ def test_a_time_with_another_offset_falls_into_its_utc_day():
 def test_an_event_that_a_partial_pull_lacks_keeps_what_was_last_known():
     report = reports.rsvps_over_time(
         events(
-            seen("1", "a", 3, "2026-05-01"),
-            seen("2", "b", 4, "2026-05-01"),
-            seen("1", "a", 9, "2026-05-02"),
+            seen("1", "a", 3, "2026-05-01"), seen("2", "b", 4, "2026-05-01"), seen("1", "a", 9, "2026-05-02")
         )
     )
     assert report.to_dict("list") == {"a": [3, 9], "b": [4, 4]}

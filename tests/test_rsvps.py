@@ -143,10 +143,7 @@ TOTALS = "5 RSVPs by the service's totals; "
 COMPARED = {
     "all of them": (rsvps(3) + rsvps(2, 2, 10), ""),
     "no attendances": ([], ""),
-    "some of them": (
-        rsvps(2) + rsvps(1, 2, 10),
-        f"{TOTALS}3 of them are in this archive as attendances.",
-    ),
+    "some of them": (rsvps(2) + rsvps(1, 2, 10), f"{TOTALS}3 of them are in this archive as attendances."),
     "one": (rsvps(1), f"{TOTALS}1 of them is in this archive as an attendance, from 1 of 2 events."),
     "those of some events": (
         rsvps(3),

@@ -123,11 +123,7 @@ def of_counts(frame: pd.DataFrame, *, rows: int = ROWS) -> PageTable:
 
 
 def _laid_out(
-    frame: pd.DataFrame,
-    measures: Sequence[Measure],
-    *,
-    rows: int,
-    ordered_by: str = "",
+    frame: pd.DataFrame, measures: Sequence[Measure], *, rows: int, ordered_by: str = ""
 ) -> PageTable:
     kinds: dict[str, CellKind] = {
         str(name): "month" if name in PERIOD_NAMES.values() else "text" for name in frame.index.names

@@ -244,10 +244,7 @@ REPORTS_ON_PEOPLE: Final = (
         COUNTED_PEOPLE,
         "funnel",
         "From signing to coming within 30 days",
-        own_measures=(
-            _without_total("people"),
-            *map(_share, ("of_first", "of_previous", "low", "high")),
-        ),
+        own_measures=(_without_total("people"), *map(_share, ("of_first", "of_previous", "low", "high"))),
         function=_funnel,
         needs=_acts("action"),
         part=_WHO,

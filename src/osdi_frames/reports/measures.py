@@ -116,10 +116,7 @@ def _share_of(count: str) -> Measure:
 
 def _cumulative(count: str) -> Measure:
     return Measure(
-        "cumulative",
-        total="max",
-        compute=lambda _, before: before[count].cumsum(),
-        unprotected=True,
+        "cumulative", total="max", compute=lambda _, before: before[count].cumsum(), unprotected=True
     )
 
 
@@ -149,9 +146,7 @@ def _limited(rows: Grouped, _: Computed) -> pd.Series:
 
 
 SUM_OF_RSVPS: Final = Measure(
-    "rsvps",
-    compute=lambda rows, _: rows["total_accepted"].sum(),
-    needs={"total_accepted": whole},
+    "rsvps", compute=lambda rows, _: rows["total_accepted"].sum(), needs={"total_accepted": whole}
 )
 #: A row without a person_id is nobody's.
 DISTINCT_PEOPLE: Final = Measure(
@@ -214,10 +209,7 @@ EVENT_MEASURES: Final = (
     _LIMITED,
     replace(_LIMITED, name="limited_rsvps", compute=_limited, unprotected=True),
     replace(
-        _LIMITED,
-        name="capacity",
-        dtype="Int64",
-        compute=lambda rows, _: rows["capacity"].sum(min_count=1),
+        _LIMITED, name="capacity", dtype="Int64", compute=lambda rows, _: rows["capacity"].sum(min_count=1)
     ),
     replace(
         _LIMITED,
