@@ -31,8 +31,8 @@ DATES = {
     "actions": "date",
 }
 #: What belongs to rows of another table: it is left with them.
-CHILDREN = {"event_people": ("events", "event_id")} | {
-    table: ("signatures", "signature_id") for table in LEADING["petition"] if table.startswith("signature_")
+PARENTS = {"event_people": "events"} | {
+    table: "signatures" for table in LEADING["petition"] if table.startswith("signature_")
 }
 
 
@@ -41,12 +41,11 @@ def part(truth: Truth, done: list[Row], filters: Filters) -> dict[str, list[Row]
     tables = truth.tables | {"actions": done}
     names = [name for name in tables if all(name in _leading(tables, each) for each in filters)]
     kept = {
-        name: [*filter(_keeps(truth, name, filters), tables[name])] for name in names if name not in CHILDREN
+        name: [*filter(_keeps(truth, name, filters), tables[name])] for name in names if name not in PARENTS
     }
-    for name in CHILDREN.keys() & names:
-        parent, own_id = CHILDREN[name]
-        ids = {row[own_id] for row in kept[parent]}
-        kept[name] = [row for row in tables[name] if row[own_id] in ids]
+    for name in PARENTS.keys() & names:
+        parents = {id(row) for row in kept[PARENTS[name]]}
+        kept[name] = [row for row in tables[name] if id(truth.parents[id(row)]) in parents]
     people = {act["person_id"] for act in kept["actions"]}
     kept["people"] = [row for row in tables["people"] if row["person_id"] in people]
     return {name: kept[name] for name in names}

@@ -177,6 +177,8 @@ class Truth:
         self._sort()
         children = "signature_tags", "signature_emails", "signature_custom_fields", "event_people"
         self.tables: dict[str, list[Row]] = {table: [] for table in (*TABLES.values(), *children)}
+        self.parents: dict[int, Row] = {}
+        """The rows that rows of child tables belong to, which need not have an id, by `id` of the child."""
         persons = {own_id for kind, own_id in self.versions if kind == "person"} | self.acted.keys()
         self.carried: dict[str, set[str]] = {}
         """The parts of each person that some version shows."""
@@ -323,10 +325,11 @@ class Truth:
                 "self_url": people.of("person", "p3"),
             }
             person |= {"location_language": "en" if creator.get("places") else None}
-            self.tables["event_people"].append(person | {name: creator[name] for name in DATES})
+            self._add_children(row, "event_people", [person | {name: creator[name] for name in DATES}])
         is_cancelled = joined(row["status"]) in ("cancelled", "canceled", "rejected", "deleted")
         cancelled = "cancelled" if is_cancelled else "hidden" if row["hidden"] else None
-        return row | {"excluded": "gone" if row["gone_since"] else cancelled}
+        row["excluded"] = "gone" if row["gone_since"] else cancelled
+        return row
 
     def _act(self, row: Row, key: Key, seen: Seen, linked: Seen) -> Row:
         kind, above = key[0], PARENTS[key[0]]
@@ -359,15 +362,18 @@ class Truth:
         row["excluded"] = self._why_excluded(row)
         if kind == "signature":
             keys = {name: row[name] for name in ("idempotency_key", "element", "signature_id")}
-            self.tables["signature_tags"] += [keys | {"tag": tag} for tag in tags or ()]
-            self.tables["signature_custom_fields"] += [
-                keys | {"name": name, "value": fields[name]} for name in fields
-            ]
+            self._add_children(row, "signature_tags", [keys | {"tag": tag} for tag in tags or ()])
+            values = [keys | {"name": name, "value": fields[name]} for name in fields]
+            self._add_children(row, "signature_custom_fields", values)
             entries = [
                 {"position": n, "primary": one == emails[-1], "address": one} for n, one in enumerate(emails)
             ]
-            self.tables["signature_emails"] += [keys | entry for entry in entries]
+            self._add_children(row, "signature_emails", [keys | entry for entry in entries])
         return row
+
+    def _add_children(self, parent: Row, table: str, children: list[Row]) -> None:
+        self.tables[table] += children
+        self.parents |= {id(child): parent for child in children}
 
     def _sponsor(self, key: Key) -> Row:
         group = self._last(key, "sponsor").state.get("sponsor")
