@@ -15,6 +15,7 @@ MEASURING = {
     "client/test_speed.py": {"pull_times"},
     "fuzz/__main__.py": {"main"},
     "fuzz/running.py": {"run", "smaller"},
+    "mutants.py": {"main"},
     "receiver/sender.py": {"offer"},
     "sandbox/serving.py": {"rate", "seconds"},
 }
