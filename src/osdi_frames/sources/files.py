@@ -185,9 +185,9 @@ class _Listing:
                 self.quarantines.append(folders[QUARANTINE].path)
             manifests = (entry.path for entry in entries if entry.name == MANIFEST and entry.is_file())
             self.manifests.extend(slashed(path).removeprefix("./") for path in manifests)
-            for entry in folders.values():
-                if not is_hidden(entry.name):
-                    (links if entry.is_symlink() else waiting).append(entry.path)
+            listed = [entry for entry in folders.values() if not is_hidden(entry.name)]
+            links += [entry.path for entry in listed if entry.is_symlink()]
+            waiting += [entry.path for entry in reversed(listed) if not entry.is_symlink()]  # the last is next
             yield folder, [entry for entry in entries if entry.name not in folders]
 
     def _matches(self, pattern: str) -> list[str]:
