@@ -91,6 +91,7 @@ def check_engagement(rows: list[Act], actions: pd.DataFrame) -> None:
 def check_retention(rows: list[Act], actions: pd.DataFrame, until) -> None:
     made = of.retention(actions, until=until)
     started = begun(rows)  # also by an act that is set aside
+    end = datetime.fromisoformat(until).replace(tzinfo=UTC) if until else newest(rows)
     rows = rows if until else known(rows)
     cohorts, active = defaultdict(set), defaultdict(set)
     for person, row in first_acts(rows).items():
@@ -98,7 +99,6 @@ def check_retention(rows: list[Act], actions: pd.DataFrame, until) -> None:
             cohorts[month(row["date"])].add(person)
     for row in counted(rows):
         active[month(row["date"])].add(row["person_id"])
-    end = datetime.fromisoformat(until).replace(tzinfo=UTC) if until else newest(rows)
     assert {start: len(cohorts[start]) for start in made.index} == made["people"].to_dict()
     assert cohorts.keys() <= {*made.index}
     seen = defaultdict(set)
