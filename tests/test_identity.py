@@ -143,6 +143,15 @@ def test_the_person_of_an_act_is_a_version_of_the_person_whom_the_act_has():
         assert archive.signatures(["email"])["email"].to_list() == ["ann@example.org"] * 2
 
 
+def test_an_act_that_has_nobody_at_last_was_nobodys():
+    known = {"identifiers": ["platform:ann"], "modified_date": "2026-01-01T00:00:00Z"}
+    at_last = signed("1", at="2026-06-01T00:00:00Z")
+    del at_last["osdi:signature"]["_links"]["osdi:person"]
+    archive = of.open([page("people", known), signed("1"), at_last])
+    assert archive.signatures()["person_id"].isna().all()
+    assert archive.people()["last_seen"].to_list() == [pd.Timestamp("2026-01-01", tz="UTC")]
+
+
 def by_address(number: str, address: str | None, **more: Any) -> dict[str, Any]:
     """Return the delivery of a signature that links no person."""
     entries = [] if address is None else [{"address": address}]

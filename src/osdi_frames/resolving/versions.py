@@ -215,7 +215,7 @@ class Merger:
     """Of things that have a person: the number that is kept, `PERSON`, with what all versions carry, and how many
     columns the newest version that carries it has of each block that can be a part."""
     moved: pa.Table = field(default_factory=lambda: _NO_PERSONS)
-    """The versions of things whose own person is another, or nobody, and the person of the thing."""
+    """The versions of things whose own person is another, or nobody, and the person of the thing, 0 for nobody."""
     fuller: Mapping[str, pa.Table] = field(default_factory=dict)
     """By block, for things of which the newest version that carries it has few columns: see `fuller_versions`."""
 
@@ -432,10 +432,10 @@ def _moved(several: pa.Table, engine: Engine) -> pa.Table:
         return _NO_PERSONS
     engine.put("differ", differ.select(["kept", *PERSON[:2], ADDRESS]))
     found = engine.ask(
-        f"""SELECT seen.{ELEMENT}, coalesce(differ.person_high, {BY_ADDRESS}) AS person_high,
-        coalesce(differ.person_low, differ.{ADDRESS}) AS person_low
+        f"""SELECT seen.{ELEMENT}, coalesce(differ.person_high, if(differ.{ADDRESS} IS NULL, 0, {BY_ADDRESS})) AS person_high,
+        coalesce(differ.person_low, differ.{ADDRESS}, 0) AS person_low
         FROM differ JOIN several USING (kept) JOIN seen USING (high, low)
-        WHERE coalesce(differ.person_low, differ.{ADDRESS}) <> coalesce(seen.person_low, seen.{ADDRESS}, 0)"""
+        WHERE coalesce(differ.person_low, differ.{ADDRESS}, 0) <> coalesce(seen.person_low, seen.{ADDRESS}, 0)"""
     )
     return found.cast(_NO_PERSONS.schema)
 
