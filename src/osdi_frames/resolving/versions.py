@@ -432,7 +432,8 @@ def _moved(several: pa.Table, engine: Engine) -> pa.Table:
         return _NO_PERSONS
     engine.put("differ", differ.select(["kept", *PERSON[:2], ADDRESS]))
     found = engine.ask(
-        f"""SELECT seen.{ELEMENT}, coalesce(differ.person_high, if(differ.{ADDRESS} IS NULL, 0, {BY_ADDRESS})) AS person_high,
+        f"""SELECT seen.{ELEMENT},
+        coalesce(differ.person_high, if(differ.{ADDRESS} IS NULL, 0, {BY_ADDRESS})) AS person_high,
         coalesce(differ.person_low, differ.{ADDRESS}, 0) AS person_low
         FROM differ JOIN several USING (kept) JOIN seen USING (high, low)
         WHERE coalesce(differ.person_low, differ.{ADDRESS}, 0) <> coalesce(seen.person_low, seen.{ADDRESS}, 0)"""

@@ -187,7 +187,8 @@ class _Listing:
             self.manifests.extend(slashed(path).removeprefix("./") for path in manifests)
             listed = [entry for entry in folders.values() if not is_hidden(entry.name)]
             links += [entry.path for entry in listed if entry.is_symlink()]
-            waiting += [entry.path for entry in reversed(listed) if not entry.is_symlink()]  # the last is next
+            # The last one is taken next.
+            waiting += [entry.path for entry in reversed(listed) if not entry.is_symlink()]
             yield folder, [entry for entry in entries if entry.name not in folders]
 
     def _matches(self, pattern: str) -> list[str]:
