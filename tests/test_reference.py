@@ -23,19 +23,8 @@ from tests.fuzz.oracle import documents_at
 from tests.layouts import LAYOUTS, write
 from tests.one_pass import scanned
 from tests.reference import Document
-from tests.strategies import (
-    ATTENDANCE,
-    DELIVERED,
-    PREFIXES,
-    RESOURCES,
-    SIBLINGS,
-    SIGNATURE,
-    V1,
-    V2,
-    documents,
-    spelled,
-    with_one_odd_value,
-)
+from tests.service_documents import ATTENDANCE, DELIVERED, PREFIXES, RESOURCES, SIBLINGS, SIGNATURE, V1, V2
+from tests.strategies import documents, spelled, with_one_odd_value
 
 TABLES = list(reference.TABLES)
 

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 import osdi_frames as of
-from tests.strategies import (
+from tests.service_documents import (
     ATTENDANCE,
     EVENT_CAMPAIGN,
     RESPONSE,
     SIBLINGS,
     SIGNATURE,
     SIGNATURE_OF_A_PAGE,
-    spelled,
 )
+from tests.strategies import spelled
 
 MONDAY, TUESDAY = "2026-05-04T00:00:00Z", "2026-05-05T00:00:00Z"
 

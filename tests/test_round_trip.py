@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import osdi_frames as of
 from tests.one_pass import scanned
-from tests.strategies import (
+from tests.service_documents import (
     ATTENDANCE,
     EVENT_CAMPAIGN,
     PERSON,
@@ -26,8 +26,8 @@ from tests.strategies import (
     V1,
     V2,
     WHOLE_PERSON,
-    spelled,
 )
+from tests.strategies import spelled
 
 Leaves = dict[tuple[str | int, ...], Any]
 

@@ -10,19 +10,8 @@ from random import Random
 from typing import Any
 
 from tests.odd_values import ODD
-from tests.strategies import (
-    DELIVERED,
-    PREFIXES,
-    RESOURCES,
-    SIBLINGS,
-    SIGNATURE,
-    V1,
-    V2,
-    WHOLE_PERSON,
-    lists_in,
-    places,
-    spelled,
-)
+from tests.service_documents import DELIVERED, PREFIXES, RESOURCES, SIBLINGS, SIGNATURE, V1, V2, WHOLE_PERSON
+from tests.strategies import lists_in, places, spelled
 
 from .building import Node
 
