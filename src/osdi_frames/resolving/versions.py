@@ -49,6 +49,7 @@ PERSON_ID: Final = "id"
 _NEVER: Final = "WHEN false THEN ''"
 
 _NOTHING: Final = pa.table({"kept": pa.array([], pa.int64())})
+_NO_CANDIDATES: Final = pa.table(dict.fromkeys(("kept", "newest", "candidate"), pa.array([], pa.int64())))
 _NO_PERSONS: Final = pa.table(
     {name: pa.array([], pa.int64() if name == ELEMENT else pa.uint64()) for name in (ELEMENT, *PERSON[:2])}
 )
@@ -375,6 +376,8 @@ def fuller_versions(chosen: pa.Table, seen: pa.Table, block: str, rules: Rules, 
     order = np.argsort(numbers)
     has = seen[full(block)].to_numpy()[order[np.searchsorted(numbers, newest, sorter=order)]]
     is_doubtful = (has > 0) & (has < chosen[full(block)].fill_null(0).to_numpy())
+    if not is_doubtful.any():
+        return _NO_CANDIDATES
     doubtful = {"kept": chosen["kept"].to_numpy(), "newest": newest, "has": has}
     engine.put("doubtful", pa.table(doubtful).filter(pa.array(is_doubtful)))
     return engine.ask(
