@@ -98,7 +98,7 @@ def test_what_large_archives_need_changes_no_row(module, setting, limit, monkeyp
     """Rows wait in files instead of in memory; elements are grouped some at a time."""
     source = [[*delivery(number % 70), *delivery(number)] for number in range(300)]
     whole = of.open(source).tables(["signatures", "signature_identifiers"])
-    monkeypatch.setattr(group, "_GROUP", 5_000)
+    monkeypatch.setattr(group, "_GROUP_SIZE", 5_000)
     monkeypatch.setattr(module, setting, limit)
     for name, frame in of.open(source).tables(["signatures", "signature_identifiers"]).items():
         pd.testing.assert_frame_equal(frame, whole[name])

@@ -1,6 +1,6 @@
-"""Functions of Arrow arrays that know missing values.
+"""Null-safe functions of Arrow arrays.
 
-A mask is an array of NumPy: where a condition is true, which a missing value never meets.
+A `Mask` is a boolean NumPy array, in which a null of the Arrow array is False.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def combined(values: pa.ChunkedArray) -> pa.Array:
 
 
 def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values as a type, null where one cannot be."""
+    """Cast values to a type; a value that cannot be cast becomes null."""
     try:
         return values.cast(kind)
     except pa.ArrowInvalid:
@@ -32,141 +32,138 @@ def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def valid(values: pa.Array) -> Mask:
-    """Return where there is a value."""
+    """Return which values are not null."""
     return np.asarray(values.is_valid())
 
 
 def true(conditions: pa.Array) -> Mask:
-    """Return where a condition is true, not null."""
+    """Return which conditions are true, counting null as false."""
     return np.asarray(pc.fill_null(conditions, False))
 
 
 def child(objects: pa.StructArray, key: str) -> pa.Array:
-    """Return the values at a key of objects; null where there is no object."""
+    """Return the values of a field of structs, which are null where the struct is null."""
     return pc.struct_field(objects, [objects.type.get_field_index(key)])
 
 
 def entries(lists: pa.ListArray) -> tuple[pa.Array, np.ndarray]:
-    """Return the entries of lists, with list numbers."""
+    """Return the entries of all lists, and for each the index of its list."""
     return lists.flatten(), pc.list_parent_indices(lists).to_numpy()
 
 
-def first(lists: pa.ListArray, *conditions: Mask) -> np.ndarray:
-    """Return the index of each list's first entry that meets the last satisfiable condition, or -1."""
+def first_entry(lists: pa.ListArray, *conditions: Mask) -> np.ndarray:
+    """Return for each list the index of its first entry that meets the last condition which any entry meets, or -1."""
     owners = entries(lists)[1]
-    numbers = np.full(len(lists), -1)
+    indices = np.full(len(lists), -1)
     for condition in conditions:
-        at = np.flatnonzero(condition)
-        at = at[np.diff(owners[at], prepend=-1) > 0]
-        numbers[owners[at]] = at
-    return numbers
+        meeting = np.flatnonzero(condition)
+        first = meeting[np.diff(owners[meeting], prepend=-1) > 0]
+        indices[owners[first]] = first
+    return indices
 
 
-def take(values: pa.Array, numbers: np.ndarray) -> pa.Array:
-    """Return the values at positions; null at -1."""
-    return values.take(pa.array(numbers, mask=numbers < 0))
+def take(values: pa.Array, indices: np.ndarray) -> pa.Array:
+    """Return the values at indices, of which -1 stands for null."""
+    return values.take(pa.array(indices, mask=indices < 0))
 
 
 def last_part(texts: pa.Array, separator: str, *, reverse: bool = False) -> pa.Array:
-    """Return the text after the first separator, or the last (`reverse`); the whole text where there is none."""
+    """Return the text after the first separator, or after the last (`reverse`); texts without any stay whole."""
     parts = pc.split_pattern(texts, separator, max_splits=1, reverse=reverse)
     return take(parts.values, np.where(valid(parts), parts.offsets.to_numpy()[1:] - 1, -1))
 
 
-def starts(texts: pa.StringArray, *characters: str) -> Mask:
+def starts_with(texts: pa.StringArray, *characters: str) -> Mask:
     """Return which texts start with one of these ASCII characters."""
-    _, ends, data = texts.buffers()
-    if not data:
-        return np.zeros(len(texts), bool)
-    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    first = np.frombuffer(data, np.uint8).take(ends[:-1], mode="clip")
-    found: Mask = np.logical_or.reduce([first == ord(character) for character in characters])
-    # Of a text that is empty or null, another one's character was looked at.
-    if found.any():
-        found &= (np.diff(ends) > 0) & valid(texts)
-    return found
+    first, has_text = _first_bytes(texts)
+    starts: Mask = np.logical_or.reduce([first == ord(character) for character in characters])
+    return starts & has_text if starts.any() else starts
 
 
-def held(texts: pa.StringArray) -> Mask:
-    """Return which texts are not blank."""
-    _, ends, data = texts.buffers()
+def not_blank(texts: pa.StringArray) -> Mask:
+    """Return which texts have a character that is not white space."""
+    first, has_text = _first_bytes(texts)
+    may_be_blank = np.flatnonzero(has_text & ((first <= ord(" ")) | (first > ord("~"))))
+    if len(may_be_blank):
+        trimmed = pc.utf8_trim_whitespace(texts.take(pa.array(may_be_blank)))
+        has_text[may_be_blank] = pc.binary_length(trimmed).to_numpy() > 0
+    return has_text
+
+
+def _first_bytes(texts: pa.StringArray) -> tuple[np.ndarray, Mask]:
+    """Return the first byte of each text, which is arbitrary for an empty or null text, and which texts have one."""
+    _, offsets, data = texts.buffers()
     if not data:
-        return np.zeros(len(texts), bool)
-    ends = np.frombuffer(ends, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    found: Mask = (np.diff(ends) > 0) & valid(texts)
-    first = np.frombuffer(data, np.uint8).take(ends[:-1], mode="clip")
-    doubtful = np.flatnonzero(found & ((first <= ord(" ")) | (first > ord("~"))))
-    if len(doubtful):  # a text of blanks begins with one, which need not be of ASCII
-        bare = pc.utf8_trim_whitespace(texts.take(pa.array(doubtful)))
-        found[doubtful] = pc.binary_length(bare).to_numpy() > 0
-    return found
+        return np.zeros(len(texts), np.uint8), np.zeros(len(texts), bool)
+    offsets = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    first = np.frombuffer(data, np.uint8).take(offsets[:-1], mode="clip")
+    return first, (np.diff(offsets) > 0) & valid(texts)
 
 
 def holding(values: pa.Array) -> Mask:
-    """Return which values hold something: texts that are not blank, lists of them, and whatever else is not missing."""
+    """Return which values have content: texts that are not blank, lists with such a text, other non-null values."""
     if pa.types.is_list(values.type):
-        found, owners = entries(values)
+        texts, owners = entries(values)
         mask = np.zeros(len(values), bool)
-        mask[owners[held(found)]] = True
+        mask[owners[not_blank(texts)]] = True
         return mask
-    return held(values) if pa.types.is_string(values.type) else valid(values)
+    return not_blank(values) if pa.types.is_string(values.type) else valid(values)
 
 
 def folded(texts: pa.StringArray) -> pa.StringArray:
-    """Return texts as they are compared: without blanks around them and case; a blank one is null."""
-    bare = pc.utf8_trim_whitespace(texts)
-    small = pc.ascii_lower(bare)
-    others = np.flatnonzero(~true(pc.string_is_ascii(bare)) & valid(bare))
-    if len(others):
-        chosen = [text.casefold() for text in bare.take(pa.array(others)).to_pylist()]
-        mask = np.isin(np.arange(len(bare)), others)
-        small = pc.replace_with_mask(small, mask, pa.array(chosen, pa.string()))
-    return pc.if_else(pc.equal(small, ""), None, small)
+    """Return texts for comparison: trimmed and case-folded; a blank text becomes null."""
+    trimmed = pc.utf8_trim_whitespace(texts)
+    lower = pc.ascii_lower(trimmed)
+    is_unicode = ~true(pc.string_is_ascii(trimmed)) & valid(trimmed)
+    if is_unicode.any():
+        case_folded = [text.casefold() for text in trimmed.filter(pa.array(is_unicode)).to_pylist()]
+        lower = pc.replace_with_mask(lower, is_unicode, pa.array(case_folded, pa.string()))
+    return pc.if_else(pc.equal(lower, ""), None, lower)
 
 
 def contains_any(texts: pa.StringArray, *characters: str) -> bool:
-    """Return whether the memory of texts has any of these ASCII characters."""
+    """Return whether the buffer behind texts has any of these ASCII characters, in these texts or next to them."""
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
     return any((data == ord(character)).any() for character in characters)
 
 
 def same_texts(texts: pa.Array | pa.ChunkedArray, known: Iterable[str]) -> pa.Array:
-    """Return the different texts that are known ones in another case, or with their words joined otherwise.
+    """Return the distinct texts that equal a known one but for case, spaces, hyphens and underscores.
 
     >>> same_texts(pa.array(["Checked-in", "accepted", None, "checked_in"]), ["checked in"]).to_pylist()
     ['Checked-in', 'checked_in']
     """
-    different = pc.unique(texts).drop_null()
-    return different.filter(pc.is_in(_joined(different), _joined(pa.array(known, pa.string()))))
+    distinct = pc.unique(texts).drop_null()
+    return distinct.filter(pc.is_in(_without_joints(distinct), _without_joints(pa.array(known, pa.string()))))
 
 
-def _joined(texts: pa.Array) -> pa.Array:
+def _without_joints(texts: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(pc.utf8_lower(texts), r"[\s_-]+", "")
 
 
-def among(numbers: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Return which numbers are among sorted others."""
-    is_among: np.ndarray = np.zeros(len(numbers), bool)
-    if len(kept):
-        is_among = kept.take(np.searchsorted(kept, numbers), mode="clip") == numbers
-    return is_among
+def among(numbers: np.ndarray, sorted_numbers: np.ndarray) -> Mask:
+    """Return which numbers occur in a sorted array, more quickly than `numpy.isin`."""
+    if not len(sorted_numbers):
+        return np.zeros(len(numbers), bool)
+    found: Mask = sorted_numbers.take(np.searchsorted(sorted_numbers, numbers), mode="clip") == numbers
+    return found
 
 
 def replaced(rows: pa.Table, at: np.ndarray, values: pa.Table) -> pa.Table:
-    """Return rows with other values at some places."""
-    numbers = np.arange(len(rows))
-    numbers[at] = len(rows) + np.arange(len(at))
+    """Return rows in which the columns of `values` are replaced by these at the indices `at`."""
+    indices = np.arange(len(rows))
+    indices[at] = len(rows) + np.arange(len(at))
     for name in values.column_names:
         field = rows.schema.field(name)
         both = pa.chunked_array([*rows[name].chunks, *values[name].cast(field.type).chunks], field.type)
-        rows = with_column(rows, field, both.combine_chunks().take(pa.array(numbers)))
+        rows = with_column(rows, field, both.combine_chunks().take(pa.array(indices)))
     return rows
 
 
 def with_column(rows: pa.Table, field: pa.Field, values: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """Return rows with a column set, or added."""
-    place = rows.schema.get_field_index(field.name)
-    return rows.append_column(field, values) if place < 0 else rows.set_column(place, field, values)
+    """Return rows with a column replaced, or appended where they lack it."""
+    index = rows.schema.get_field_index(field.name)
+    return rows.append_column(field, values) if index < 0 else rows.set_column(index, field, values)
 
 
 def last_segment(addresses: pa.Array) -> pa.Array:
@@ -176,7 +173,7 @@ def last_segment(addresses: pa.Array) -> pa.Array:
     ['1', '2', None]
     """
     last = last_part(addresses, "/", reverse=True)
-    # Of an address of the web, more slashes than those before the host are looked for.
+    # The text after the last slash is the segment, unless that slash belongs to "https://" or a query follows.
     sizes, lengths = (pc.fill_null(pc.binary_length(texts), 0).to_numpy() for texts in (addresses, last))
     is_simple = (sizes - lengths > len("https://")) & (lengths > 0)
     is_simple &= np.logical_or(
@@ -184,11 +181,11 @@ def last_segment(addresses: pa.Array) -> pa.Array:
     )
     if contains_any(addresses, "?", "#"):
         is_simple &= ~true(pc.match_substring_regex(addresses, "[?#]"))
-    others = np.flatnonzero(valid(addresses) & ~is_simple)
-    if not len(others):
+    others = valid(addresses) & ~is_simple
+    if not others.any():
         return last
-    paths = pc.replace_substring_regex(addresses.take(pa.array(others)), r"^([^:/?#]+:)?//[^/?#]*", "")
-    found = pc.struct_field(
+    paths = pc.replace_substring_regex(addresses.filter(pa.array(others)), r"^([^:/?#]+:)?//[^/?#]*", "")
+    segments = pc.struct_field(
         pc.extract_regex(paths, r"^(?s:(?:[^?#]*/)?(?P<last>[^/?#]+)/*(?:[?#].*)?)$"), [0]
     )
-    return pc.replace_with_mask(last, np.isin(np.arange(len(last)), others), found)
+    return pc.replace_with_mask(last, others, segments)

@@ -139,7 +139,7 @@ def test_a_file_that_is_sealed_while_it_is_read_is_read_to_its_end(
     cut: int, archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compressed as a receiver does it, after the first rows came; some is in the store already, more was added."""
-    monkeypatch.setattr(group, "_GROUP", 1)
+    monkeypatch.setattr(group, "_GROUP_SIZE", 1)
     monkeypatch.setattr(store, "SEGMENT_BYTES", cut)
     comments(archive, kept)
     for path in archive.iterdir():

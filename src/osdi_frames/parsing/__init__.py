@@ -1,11 +1,13 @@
 """Parse documents into Arrow tables of declared columns.
 
-The tables have the rows of every version of every element, and nothing here knows deduplication or filters.
+The tables have rows of every version of every element; this package knows nothing of deduplication and filters.
 
-- `plan`: which columns are parsed, and the shape of documents that they declare
-- `parse`: the one pass over groups of documents, and the `Observer` of what it meets
-- `queries`: the queries that parse them
-- `parsed`: what stands at paths, and which of it fits its type; `columns`: the columns made of it
-- `documents`: the elements of a document that Python parses; `mend` brings what does not fit into a form that does
-- `undeclared`: the keys that no table reads; `check`: problems, keys and counts of a whole archive
+- `plan`: the columns that are parsed, and the JSON structure that they need
+- `parse`: the pass over groups of documents, and the `Observer` of its problems and counts
+- `group`: one group of documents: clean ones in one query, others mended before
+- `queries`: the DuckDB queries that parse documents
+- `parsed`: the values at a path, cast to their types; `columns`: the rows made of them
+- `documents`: the elements of one document, found in Python; `mend`: unexpected values replaced or rewritten
+- `listings`: the totals of collections, and the records on their pages
+- `undeclared`: the keys that no column reads; `check`: problems, keys and counts of a whole archive
 """

@@ -1,4 +1,4 @@
-"""What a pass found: problems, undeclared keys and counts."""
+"""Inspect an archive: collect the problems, undeclared keys and counts of a pass over all of it."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ _SEVERITIES = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a pass over every document of an archive found."""
+    """The problems and counts of a pass over every document of an archive."""
 
     files: int
-    """Those inside an archive file each; 0 for parsed objects."""
+    """The number of files, where each member of a zip or tar is one; 0 for objects."""
     documents: int
     elements: Mapping[str, int]
-    """How often each type was received."""
+    """The number of elements received, by type."""
     kept: Mapping[str, int]
-    """How many different ones these are, where they were deduplicated; also those that a selection leaves out."""
+    """The number of distinct elements, before any filter, of the types that were deduplicated."""
     problems: pd.DataFrame
-    """As `check` gives them."""
+    """The frame that `check` returns."""
     by_key: pd.DataFrame
-    """The problems without file and value: `severity`, `problem`, `key`, `count`."""
+    """The problems summed up over files and values: `severity`, `problem`, `key`, `count`."""
 
     @property
     def others(self) -> dict[str, int]:
-        """The elements of undeclared types, most first."""
+        """The number of elements of each undeclared type, the most frequent first."""
         others = self.by_key[self.by_key["problem"] == ProblemKind.OTHER_TYPE]
         return dict(zip(others["key"], others["count"].astype(int), strict=True))
 
     @property
     def counts(self) -> dict[str, Any]:
-        """How much was read, by name."""
+        """The numbers of files, documents and elements, as JSON."""
         return {"files": self.files, "documents": self.documents, "elements": {**self.elements}}
 
     def __str__(self) -> str:
-        """Say in one line how much was read."""
+        """Return one line with the numbers of documents, files and elements."""
         files = f" in {counted(self.files, 'file')}" if self.files else ""
         types = {table.element.name: table.name for table in map(main_table, element_types())}
         counts = (
@@ -69,94 +69,95 @@ class Inspection:
 
 @dataclass(slots=True)
 class Inspector(Observer):
-    """Counts what a reading meets, and collects its problems."""
+    """Collects the problems, keys and counts of a pass for an `Inspection`."""
 
     files: set[str] = field(default_factory=set)
     documents: int = 0
     noted: dict[tuple[str, str, str, str], tuple[Place, int]] = field(default_factory=dict)
-    """By severity, problem, detail and key, where each problem occurs first, and how often."""
+    """The first place of each problem and its count, by severity, problem, detail and key."""
     years: defaultdict[ElementType, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    """The number of elements by the year of their main date."""
     first_of: dict[tuple[ElementType, int], tuple[Place, str]] = field(default_factory=dict)
+    """The place and date of the first element of each year."""
 
     def handle(self, problem: Problem, count: int = 1) -> None:
-        """Note a problem of a file."""
+        """Note a problem of a file, and apply the policy to it."""
         self._add(problem, "", count)
         Observer.handle(self, problem, count)
 
     def see(self, result: GroupResult) -> None:
-        """Note what was read of a group."""
+        """Add the problems, keys and counts of a group."""
         self.files |= result.files
         self.documents += result.documents
         self.elements.update(result.elements)
         if result.pages:
             self.listings.add(result.pages, result.rows)
-        for found in sorted((*result.keys, *result.findings), key=attrgetter("number")):
-            place, what, element = found.place, found.finding, found.element
-            key = element.relative(what.key) if element else ENTRY_NUMBER.sub("[]", what.key)
-            self._add(Problem.at(place, replace(what, key=key) if element else what), key, found.count)
-        for found in result.findings:
-            Observer.handle(self, Problem.at(found.place, found.finding), found.count)
+        for each in sorted((*result.keys, *result.findings), key=attrgetter("number")):
+            finding, element = each.finding, each.element
+            key = element.relative(finding.key) if element else ENTRY_NUMBER.sub("[]", finding.key)
+            problem = Problem.at(each.place, replace(finding, key=key) if element else finding)
+            self._add(problem, key, each.count)
+        for each in result.findings:
+            Observer.handle(self, Problem.at(each.place, each.finding), each.count)
         for select, rows in result.rows:
+            element_type = select.table.element
             if not select.table.rows:
-                self._see_identities(select.table.element, rows)
-            if select.table.element.month and not select.table.rows:
-                self._see_dates(select.table.element, rows)
-                self._see_statuses(select.table.element, rows)
+                self._see_identities(element_type, rows)
+                if element_type.month:
+                    self._see_dates(element_type, rows)
+                    self._see_statuses(element_type, rows)
 
-    def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (of other observers)
-        """List what a whole source shows: quarantined bodies, doubtful dates, and incomplete collections."""
+    def end(self, plan: Plan, *, whole: bool) -> None:  # noqa: ARG002 (other observers use the plan)
+        """Note the problems of the whole source: quarantined bodies, doubtful dates, and incomplete collections."""
         self.incomplete = self.listings.incomplete() if whole and self.listings.newest else []
-        for lacking in self.incomplete:
-            problem = Problem(lacking.place, ProblemKind.INCOMPLETE, lacking.text, "warning")
-            self._add(problem, lacking.type, lacking.collections)
+        for incomplete in self.incomplete:
+            problem = Problem(incomplete.place, ProblemKind.INCOMPLETE, incomplete.text, "warning")
+            self._add(problem, incomplete.type, incomplete.collections)
         for folder, bodies in self.quarantined():
-            what = "bodies that are no deliveries, not read"
-            self._add(Problem(Place(folder), ProblemKind.QUARANTINE, what, "warning"), "", bodies)
-        self._list_doubtful()
+            detail = "bodies that are no deliveries, not read"
+            self._add(Problem(Place(folder), ProblemKind.QUARANTINE, detail, "warning"), "", bodies)
+        self._note_doubtful_dates()
         if self.policy:
             self.policy.close()
 
     def _see_identities(self, element: ElementType, rows: pa.Table) -> None:
-        """Count the elements that nothing identifies: each document that holds one of them adds a row."""
-        known = np.zeros(len(rows), bool)
+        """Note elements without an identity, which cannot be deduplicated: each occurrence becomes a row."""
+        is_identified = np.zeros(len(rows), bool)
         for names in element.identities:
             valid = {name: np.asarray(rows[name].is_valid()) for name in names}
             if "person_id" in names:
                 valid["person_id"] |= np.asarray(rows["email"].is_valid())
-            known |= np.logical_and.reduce([*valid.values()])
-        if not known.all():
-            first = int(np.argmin(known))
-            places = [rows[name][first].as_py() for name in PLACE_COLUMNS if name in rows.column_names]
-            problem = Problem(Place(*(places or [None])), ProblemKind.NO_IDENTITY, element.name, "warning")
-            self._add(problem, element.name, int((~known).sum()))
+            is_identified |= np.logical_and.reduce([*valid.values()])
+        if not is_identified.all():
+            first = int(np.argmin(is_identified))
+            problem = Problem(_place(rows, first), ProblemKind.NO_IDENTITY, element.name, "warning")
+            self._add(problem, element.name, int((~is_identified).sum()))
 
     def _see_dates(self, element: ElementType, rows: pa.Table) -> None:
-        """Note the years of dates, each with its first."""
-        date, *place = (rows[str(name)] for name in (element.month, *PLACE_COLUMNS))
-        years = pc.year(date).combine_chunks()
+        """Count dates by year, and keep the first of each year."""
+        dates = rows[str(element.month)]
+        years = pc.year(dates).combine_chunks()
         for year, count in zip(*pc.value_counts(years.drop_null()).flatten(), strict=True):
             year = year.as_py()
             self.years[element][year] += count.as_py()
             if (element, year) not in self.first_of:
                 row = pc.index(years, year).as_py()
-                at = Place(*(column[row].as_py() for column in place))
-                self.first_of[element, year] = at, pc.cast(date[row], pa.string()).as_py()
+                self.first_of[element, year] = _place(rows, row), pc.cast(dates[row], pa.string()).as_py()
 
     def _see_statuses(self, element: ElementType, rows: pa.Table) -> None:
-        """List the statuses that are not known, each with its first."""
+        """Note each unknown status with its first place."""
         if not element.statuses:
             return
-        texts, key = rows["status"].combine_chunks(), f"{element.name}: status"
-        counts = pc.value_counts(texts.drop_null())
-        found = counts.field("values")
-        known = pc.is_in(found, same_texts(found, element.known_statuses))
-        for status in counts.filter(pc.invert(known)).to_pylist():
-            row = pc.index(texts, pa.scalar(status["values"])).as_py()
-            place = Place(*(rows[name][row].as_py() for name in PLACE_COLUMNS))
+        statuses, key = rows["status"].combine_chunks(), f"{element.name}: status"
+        counts = pc.value_counts(statuses.drop_null())
+        distinct = counts.field("values")
+        is_known = pc.is_in(distinct, same_texts(distinct, element.known_statuses))
+        for status in counts.filter(pc.invert(is_known)).to_pylist():
+            row = pc.index(statuses, pa.scalar(status["values"])).as_py()
             finding = Finding(ProblemKind.UNKNOWN_STATUS, key, messages.status(status["values"]), "warning")
-            self._add(Problem.at(place, finding), key, status["counts"])
+            self._add(Problem.at(_place(rows, row), finding), key, status["counts"])
 
-    def _list_doubtful(self) -> None:
+    def _note_doubtful_dates(self) -> None:
         for element, counts in self.years.items():
             key = f"{element.name}: {element.month}"
             for year in sorted({*counts}.difference(trusted_years(counts))):
@@ -165,31 +166,40 @@ class Inspector(Observer):
                 self._add(problem, key, counts[year])
 
     def inspection(self, kept: Mapping[str, int]) -> Inspection:
-        """Return what was found; `kept` has the number of different elements of each type."""
+        """Return the collected problems and counts; `kept` is the number of distinct elements of each type."""
         types = element_types()
         dated = (element.name for element in types if element.month)
-        kinds = dict.fromkeys(("source_file", "source_line", "severity", "problem", "detail", "key"), "str")
-        kinds |= {"source_line": "Int64", "count": "Int64"}
-        rows = [(at.source_file, at.source_line, *same, count) for same, (at, count) in self.noted.items()]
-        found = pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
-        by_key = found.groupby(["severity", "problem", "key"])["count"].sum().reset_index()
+        dtypes = dict.fromkeys(("source_file", "source_line", "severity", "problem", "detail", "key"), "str")
+        dtypes |= {"source_line": "Int64", "count": "Int64"}
+        rows = [
+            (place.source_file, place.source_line, *problem, count)
+            for problem, (place, count) in self.noted.items()
+        ]
+        problems = pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes)
+        by_key = problems.groupby(["severity", "problem", "key"])["count"].sum().reset_index()
         return Inspection(
             len(self.files),
             self.documents,
             {element.name: self.elements[element.name] for element in types},
             {name: kept[name] for name in dated if kept.get(name)},
-            _in_order(found.drop(columns="key"), "detail"),
+            _in_order(problems.drop(columns="key"), "detail"),
             _in_order(by_key, "key"),
         )
 
     def _add(self, problem: Problem, key: str, count: int = 1) -> None:
-        same = (problem.severity, problem.problem, problem.detail, key)
-        first, before = self.noted.get(same, (problem.place, 0))
-        self.noted[same] = first, before + count
+        identity = (problem.severity, problem.problem, problem.detail, key)
+        first, before = self.noted.get(identity, (problem.place, 0))
+        self.noted[identity] = first, before + count
 
 
-def _in_order(found: pd.DataFrame, last: str) -> pd.DataFrame:
-    """Sort by severity, then the most frequent first."""
-    ranked = found.assign(rank=found["severity"].map(_SEVERITIES.index), fewer=-found["count"])
+def _place(rows: pa.Table, index: int) -> Place:
+    """Return the place that a row was read from."""
+    values = [rows[name][index].as_py() for name in PLACE_COLUMNS if name in rows.column_names]
+    return Place(*(values or [None]))
+
+
+def _in_order(problems: pd.DataFrame, last: str) -> pd.DataFrame:
+    """Sort by severity, then by count with the most frequent first, then by problem and the column `last`."""
+    ranked = problems.assign(rank=problems["severity"].map(_SEVERITIES.index), fewer=-problems["count"])
     by = ["rank", "fewer", "problem", last]
     return ranked.sort_values(by, ignore_index=True).drop(columns=by[:2])

@@ -1,6 +1,6 @@
-"""The elements of a parsed document (interface 2.6, 2.7).
+"""Find the elements of one decoded document in Python, and name what is not an element (interface 2.6, 2.7).
 
-This is the careful form of what `columns` does in bulk.
+Documents that the query cannot parse go this way; it is slower, and accepts documents of any shape.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from osdi_frames.sources.wrapper_times import time_of
 from osdi_frames.tables import element_types, types_by_key
 from osdi_frames.tables.schema import PREFIXES, ElementType
 
-#: The key of a delivery's element that its retries share (interface 2.7).
+#: The key next to a delivery's element that is equal in all retries of the delivery (interface 2.7).
 MESSAGE_KEY = "idempotency_key"
 
-#: What is around elements: each is how the names of keys begin that are found there.
+#: The levels around elements. Each is the prefix by which findings name the keys of that level.
 IN_ENVELOPE: Final = "envelope: "
 IN_PAGE: Final = "page: "
 IN_LINKS: Final = "page: _links."
 IN_COLLECTIONS: Final = "page: _embedded."
 Surroundings: TypeAlias = Literal["envelope: ", "page: ", "page: _links.", "page: _embedded."]
 
-#: The keys that are known there; those of collections are declared. A receiver's envelope has some of its own.
+#: The keys that the contract or a receiver defines at each level; collections are declared by element types.
 _KNOWN: Mapping[str, Collection[str]] = {
     IN_ENVELOPE: {*TIMESTAMPS, BODY, URL, "checksum", "sequence", "received", "reason", "erased_at"},
     IN_PAGE: {*PAGE_KEYS},
     IN_LINKS: {"self", "next", "previous", "first", "last", "curies"},
 }
 
-#: The position of an entry in a key.
+#: The position of a list's entry in the key of a finding.
 ENTRY_NUMBER = re.compile(r"\[\d+\]")
 
 
@@ -64,18 +64,18 @@ class Element:
     value: dict[str, Any]
     position: int = 0
     key: str = ""
-    """Where it stands in its document: ``[0].osdi:signature``."""
+    """Its path in the document: ``[0].osdi:signature``."""
     wrapper: dict[str, Any] | None = None
-    """The object of the delivery that holds it, with its siblings."""
+    """The entry of the delivery that holds it and its siblings; None outside of deliveries."""
     wrapper_key: str = ""
-    """Where that stands."""
+    """The path of the wrapper in the document."""
     timestamps: Mapping[str, Any] | None = None
-    """The timestamps of the envelope, if there is one."""
+    """The timestamps of the envelope; None without one."""
     page: Mapping[str, Any] | None = None
-    """The page whose collection it is in, within its envelope, if it has one."""
+    """The enveloped page that lists it; None outside of pages."""
 
     def relative(self, key: str) -> str:
-        """Return a key relative to the element, so that it is counted together with the same key of other elements."""
+        """Return a key relative to the element, without positions, so that findings of many elements count as one."""
         if key.startswith(self.key):
             key = key[len(self.key) :].lstrip(".")
         elif self.wrapper is not None and key.startswith(self.wrapper_key):
@@ -86,30 +86,33 @@ class Element:
 def elements(
     document: Any, prefixes: Sequence[str] = PREFIXES, named: ElementType | None = None
 ) -> Iterator[Element | Finding]:
-    """Yield the elements and findings of a parsed document.
+    """Yield the elements of a decoded document, and findings of everything else in it.
 
-    `named` is the type of resources without a clear one, where the caller knows it.
+    `named` is the type of resources that do not show their own, if the caller knows it.
 
     >>> [str(part.problem) for part in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7})]
     ['not a page, an event or a delivery']
     """
-    waiting = [_Walk(prefixes, named).document(document, "")]
-    while waiting:  # and not recursively: documents can be nested deeper than Python calls
-        part = next(waiting[-1], None)
+    open_walks = [_Walk(prefixes, named).document(document, "")]
+    while open_walks:  # a stack instead of recursion: documents can be nested deeper than Python can call
+        part = next(open_walks[-1], None)
         if part is None:
-            waiting.pop()
+            open_walks.pop()
         elif isinstance(part, Element | Finding):
             yield part
         else:
-            waiting.append(part)
+            open_walks.append(part)
 
 
-_Met: TypeAlias = "Iterator[Element | Finding | _Met]"
+_Parts: TypeAlias = "Iterator[Element | Finding | _Parts]"
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Walks through a document, and yields elements, findings, and walks through parts."""
+    """Walks through a document; its methods yield elements, findings, and iterators over parts of the document.
+
+    `key` is the path of a part in the document, `position` that of an entry in its array.
+    """
 
     prefixes: Sequence[str]
     named: ElementType | None
@@ -117,11 +120,11 @@ class _Walk:
     envelope: Mapping[str, Any] = field(default_factory=dict)
     page: Mapping[str, Any] | None = None
 
-    def document(self, body: Any, key: str, position: int | None = None) -> _Met:
-        """Walk through a document, or through an array's entry, which is an element or a document of its own."""
+    def document(self, body: Any, key: str, position: int | None = None) -> _Parts:
+        """Walk through a document, or through an entry of an array, which can be a document of its own."""
         form = form_of(body, self.prefixes)
-        if position is not None and self._is_element(body, position):
-            yield from self._delivered(body, key, position)
+        if position is not None and self._is_wrapper(body, position):
+            yield from self._wrapper(body, key, position)
         elif form.enveloped:
             yield from undeclared(body, IN_ENVELOPE, self.prefixes)
             times = {name: body.get(name) for name in TIMESTAMPS}
@@ -129,19 +132,19 @@ class _Walk:
             if is_quarantined(body):
                 yield inside._quarantined(body, key)
             else:
-                yield inside._document(body[BODY], _joined(key, BODY), form, None)
+                yield inside._without_envelope(body[BODY], _joined(key, BODY), form, None)
         else:
-            yield self._document(body, key, form, position)
+            yield self._without_envelope(body, key, form, position)
 
-    def _document(self, body: Any, key: str, form: Form, position: int | None) -> _Met:
+    def _without_envelope(self, body: Any, key: str, form: Form, position: int | None) -> _Parts:
         if form.kind == "delivery":
-            yield from (self.document(entry, f"{key}[{number}]", number) for number, entry in enumerate(body))
+            yield from (self.document(entry, f"{key}[{index}]", index) for index, entry in enumerate(body))
         elif form.kind in ("single", "nested"):
             yield self._resource(Element(form.types[0], body, key=key, timestamps=self.timestamps))
         elif form.types:
             yield self._page(body, key)
-        elif self._is_element(body, position) or (_has(body, MESSAGE_KEY) and is_wrapper(body)):
-            yield from self._delivered(body, key, 0)  # an element without its array
+        elif self._is_wrapper(body, position) or (_has(body, MESSAGE_KEY) and is_wrapper(body)):
+            yield from self._wrapper(body, key, 0)  # a delivery's entry without its array
         elif form.kind == "empty":
             yield from self._empty(body, key)
         elif _has(body, BODY) and isinstance(body[BODY], dict | list) and not time_of(body):
@@ -149,45 +152,46 @@ class _Walk:
             yield from undeclared(body, IN_ENVELOPE, self.prefixes)
             yield self.document(body[BODY], _joined(key, BODY))
         elif _has(body, *RESOURCE_KEYS):
-            row = {name: value for name, value in body.items() if not isinstance(value, dict | list)}
-            yield self._inside(row, key, self._of_no_type(body, key))
+            scalars = {name: value for name, value in body.items() if not isinstance(value, dict | list)}
+            yield self._unwrapped(scalars, key, self._of_unclear_type(body, key))
         else:
             of_entry = ProblemKind.NO_TYPE if isinstance(body, dict) else ProblemKind.NO_OBJECT
             kind = ProblemKind.NO_DOCUMENT if position is None else of_entry
-            yield self._inside(body, key, iter([Finding(kind, key, value_form(body))]))
+            yield self._unwrapped(body, key, iter([Finding(kind, key, value_form(body))]))
 
-    def _inside(self, body: Any, key: str, otherwise: _Met) -> _Met:
-        """Walk through the documents inside of what is not one; `otherwise` where there is none."""
+    def _unwrapped(self, value: Any, key: str, otherwise: _Parts) -> _Parts:
+        """Walk through the documents that another format's value contains; yield `otherwise` if it contains none."""
         is_found = False
-        for part in unwrapped(body, self.prefixes, key):
+        for part in unwrapped(value, self.prefixes, key):
             if isinstance(part, Finding):
                 yield part
                 is_found = is_found or part.severity == "error"
                 continue
             is_found = True
-            where = ENTRY_NUMBER.sub("[]", part.key).lstrip(".")
-            yield Finding(ProblemKind.UNWRAPPED, f"{part.written_as}: {where}", severity="info")
+            path = ENTRY_NUMBER.sub("[]", part.key).lstrip(".")
+            yield Finding(ProblemKind.UNWRAPPED, f"{part.written_as}: {path}", severity="info")
             is_fetched = form_of(part.document, self.prefixes).kind in ("page", "single", "nested")
             time = {"fetched_at" if is_fetched else "received_at": part.time}
             yield replace(self, timestamps=self.timestamps or time).document(part.document, part.key)
         if not is_found:
             yield otherwise
 
-    def _quarantined(self, body: dict[str, Any], key: str) -> _Met:
-        """Walk through a body that a receiver took for no delivery (`osdi_frames.receiver`)."""
-        reason = body["reason"] if body["reason"] in QUARANTINE_REASONS else HIDDEN
-        at = _joined(key, "received")
-        yield self._inside(body["received"], at, iter([Finding(ProblemKind.QUARANTINE, at, reason)]))
+    def _quarantined(self, envelope: dict[str, Any], key: str) -> _Parts:
+        """Walk through a body that a receiver did not accept as a delivery (`osdi_frames.receiver`)."""
+        reason = envelope["reason"] if envelope["reason"] in QUARANTINE_REASONS else HIDDEN
+        key = _joined(key, "received")
+        finding = Finding(ProblemKind.QUARANTINE, key, reason)
+        yield self._unwrapped(envelope["received"], key, iter([finding]))
 
-    def _is_element(self, body: Any, position: int | None) -> bool:
-        """Whether an object is the entry of a delivery; one without a position has to have a declared type."""
+    def _is_wrapper(self, body: Any, position: int | None) -> bool:
+        """Whether an object is an entry of a delivery; outside of an array it needs a declared type."""
         if not isinstance(body, dict):
             return False
         is_declared = _has(body, *types_by_key(self.prefixes))
         return is_declared or (position is not None and is_wrapper(body))
 
-    def _of_no_type(self, body: dict[str, Any], key: str) -> _Met:
-        """Walk through a resource of no clear type."""
+    def _of_unclear_type(self, body: dict[str, Any], key: str) -> _Parts:
+        """Walk through a resource that does not show its type."""
         if collection := other_collection(body):
             yield Finding(ProblemKind.OTHER_TYPE, field_name(collection), severity="warning")
         elif self.named and fits(body, self.named, self.prefixes):
@@ -197,8 +201,8 @@ class _Walk:
             yield Finding(ProblemKind.UNCLEAR, key, value_form(body))
         yield self._embedded(body, key)
 
-    def _resource(self, element: Element) -> _Met:
-        """Walk through a resource, and then through its embedded collections, which are taken out of it."""
+    def _resource(self, element: Element) -> _Parts:
+        """Yield a resource without its embedded collections, then walk through these."""
         body = element.value
         embedded: Any = body.get("_embedded")
         lists = {name for name, _ in self._collections(body) if isinstance(embedded[name], list)}
@@ -209,7 +213,7 @@ class _Walk:
         yield element
         yield replace(self, page=None)._embedded(body, element.key)
 
-    def _page(self, body: dict[str, Any], key: str) -> _Met:
+    def _page(self, body: dict[str, Any], key: str) -> _Parts:
         yield from _around_page(body, self.prefixes)
         for name, _ in self._collections(body):
             if not isinstance(body["_embedded"][name], list | None):
@@ -220,19 +224,20 @@ class _Walk:
                 )
         yield replace(self, page={**self.envelope, BODY: body})._embedded(body, key)
 
-    def _embedded(self, body: dict[str, Any], key: str) -> _Met:
+    def _embedded(self, body: dict[str, Any], key: str) -> _Parts:
+        """Walk through the embedded collections of a page or a resource."""
         positions: defaultdict[ElementType, Iterator[int]] = defaultdict(count)
-        for name, element in self._collections(body):
+        for name, kind in self._collections(body):
             entries = body["_embedded"][name]
-            for number, entry in enumerate(entries if isinstance(entries, list) else ()):
-                position, place = next(positions[element]), _joined(key, f"_embedded.{name}[{number}]")
+            for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+                position, entry_key = next(positions[kind]), _joined(key, f"_embedded.{name}[{index}]")
                 if isinstance(entry, dict):
-                    found = Element(
-                        element, entry, position, place, timestamps=self.timestamps, page=self.page
+                    element = Element(
+                        kind, entry, position, entry_key, timestamps=self.timestamps, page=self.page
                     )
-                    yield self._resource(found)
+                    yield self._resource(element)
                 else:
-                    yield Finding(ProblemKind.NO_OBJECT, place, value_form(entry))
+                    yield Finding(ProblemKind.NO_OBJECT, entry_key, value_form(entry))
 
     def _collections(self, body: dict[str, Any]) -> Iterator[tuple[str, ElementType]]:
         """Yield the key and the element type of each declared collection that an object embeds."""
@@ -242,8 +247,8 @@ class _Walk:
                 if name in embedded:
                     yield name, element
 
-    def _empty(self, body: dict[str, Any], key: str) -> _Met:
-        """Walk through what is a page without declared collections, or no page at all."""
+    def _empty(self, body: dict[str, Any], key: str) -> _Parts:
+        """Walk through an object with keys of a page and no declared collection."""
         embedded = body.get("_embedded")
         if not isinstance(embedded, dict | None):
             yield Finding(ProblemKind.NO_OBJECT, _joined(key, "_embedded"), value_form(embedded))
@@ -257,22 +262,23 @@ class _Walk:
             yield from (*around, Finding(ProblemKind.NO_ELEMENTS, key, severity="info"))
         else:
             empty = Finding(ProblemKind.NO_ELEMENTS, key, value_form(body), "warning")
-            yield self._inside(others, key, iter([*around, empty]))
+            yield self._unwrapped(others, key, iter([*around, empty]))
 
-    def _delivered(self, entry: dict[str, Any], key: str, position: int) -> _Met:
+    def _wrapper(self, wrapper: dict[str, Any], key: str, position: int) -> Iterator[Element | Finding]:
+        """Yield the elements in an entry of a delivery."""
         declared = types_by_key(self.prefixes)
-        for name in filter(is_type_key, entry):
-            value, at = entry[name], _joined(key, name)
+        for name in filter(is_type_key, wrapper):
+            value, element_key = wrapper[name], _joined(key, name)
             if name not in declared:
-                yield _of_type(name)
+                yield _other_type(name)
             elif isinstance(value, dict):
-                yield Element(declared[name], value, position, at, entry, key, self.timestamps)
+                yield Element(declared[name], value, position, element_key, wrapper, key, self.timestamps)
             else:
-                yield Finding(ProblemKind.NO_OBJECT, at, value_form(value))
+                yield Finding(ProblemKind.NO_OBJECT, element_key, value_form(value))
 
 
 def _has(value: Any, *keys: str) -> bool:
-    """Whether a value has one of some keys."""
+    """Whether a value is an object with any of some keys."""
     return isinstance(value, dict) and any(key in value for key in keys)
 
 
@@ -281,7 +287,7 @@ def _joined(key: str, name: str) -> str:
 
 
 def undeclared(keys: Iterable[str], level: Surroundings, prefixes: Sequence[str]) -> Iterator[Finding]:
-    """Yield the undeclared keys around elements (interface 2.6).
+    """Yield a finding for each key at a level around elements that the contract does not define (interface 2.6).
 
     >>> [finding.detail for finding in undeclared(["page", "motd"], IN_PAGE, PREFIXES)]
     ['page: motd']
@@ -290,7 +296,7 @@ def undeclared(keys: Iterable[str], level: Surroundings, prefixes: Sequence[str]
     for key in keys:
         if level == IN_COLLECTIONS:
             if key not in collections:
-                yield _of_type(key)
+                yield _other_type(key)
         elif key not in _KNOWN[level] and not (level == IN_LINKS and key in collections):
             yield Finding(ProblemKind.UNDECLARED, f"{level}{field_name(key)}", severity="info")
 
@@ -304,6 +310,6 @@ def _around_page(body: dict[str, Any], prefixes: Sequence[str]) -> Iterator[Find
     yield from undeclared(embedded, IN_COLLECTIONS, prefixes)
 
 
-def _of_type(name: str) -> Finding:
-    """Return the finding of an undeclared element type."""
+def _other_type(name: str) -> Finding:
+    """Return the finding of an element type that no table declares."""
     return Finding(ProblemKind.OTHER_TYPE, field_name(name), severity="info")

@@ -1,7 +1,7 @@
-"""Groups of documents, and the pass over one.
+"""Parse one group of documents.
 
-A query parses the documents of a group, and functions of Arrow check and cast whole columns. A document in which
-anything may not fit goes the careful way instead: Python mends it, and the query reads what that gives.
+One query parses the clean documents of a group, and Arrow checks and casts whole columns of their values. The other
+documents, in which anything is or may be unexpected, are mended one by one in Python, and parsed by the same query.
 """
 
 from __future__ import annotations
@@ -36,100 +36,101 @@ from osdi_frames.problems import Finding, Place, ProblemKind
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.tables import element_types
 
-_GROUP = 16 << 20  # bytes of documents that are read together
-_END = 16  # bytes in which an empty body ends
-_FEW = 16  # chunks that are not worth a copy
+_GROUP_SIZE = 16 << 20  # bytes of documents
+_END = 16  # bytes at the end of a document, enough for EMPTY_BODY
+_FEW = 16  # chunks; a query reads so few without a copy
 
 
 @dataclass(slots=True)
 class Occurrences:
-    """How often a finding occurs in the documents of a group."""
+    """A finding, and how often it occurs in the documents of a group."""
 
     place: Place
-    """Where it occurs first."""
+    """The place of its first occurrence."""
     finding: Finding
     element: Element | None = None
-    """The element that holds it, if one does."""
+    """The element in which it occurs; None outside of elements."""
     count: int = 1
     number: int = 0
-    """Of the document that holds it, in the order of reading."""
+    """The number (ELEMENT) of the first element of its document, to sort findings in the order of reading."""
 
 
 @dataclass(slots=True)
 class GroupResult:
-    """What was read of a group."""
+    """The rows parsed from a group of documents, and what else was found in them."""
 
     documents: int = 0
     elements: Mapping[str, int] = field(default_factory=dict)
-    """How often each type was received."""
+    """The number of elements received, by type."""
     rows: list[tuple[Select, pa.Table]] = field(default_factory=list)
-    """Of every select that has any, in the order of reading."""
+    """The rows of each select with any, in the order of reading."""
     findings: list[Occurrences] = field(default_factory=list)
-    """What no table takes; once for all that are alike and in no element, as each line of a file can hold one."""
+    """What was found besides rows. Equal findings outside of elements are one entry: every line can have one."""
     keys: list[Occurrences] = field(default_factory=list)
-    """The keys that no table reads or that occur twice, once each; in an inspection."""
+    """The unread and the repeated keys; only in an inspection."""
     files: set[str] = field(default_factory=set)
-    """The files that its documents are in; in an inspection."""
+    """The files of the documents; only in an inspection."""
     pages: list[ListedPage] = field(default_factory=list)
-    """What its pages say of their collections, where the plan lists them."""
+    """The pages of collections, with their totals; only if the plan lists pages."""
 
 
 def grouped(chunks: Iterable[Chunk]) -> Iterator[pa.Table]:
-    """Collect chunks into groups worth a query, whose documents are numbered through."""
-    waiting: list[Chunk] = []
-    size = before = 0
+    """Collect chunks into groups that are worth a query, and number their documents in the order of reading."""
+    collected: list[Chunk] = []
+    size = first_number = 0
     for chunk in chunks:
-        waiting.append(chunk)
+        collected.append(chunk)
         size += chunk.size
-        if size >= _GROUP:
-            yield (group := _joined(waiting, before))
-            before += len(group)
-            waiting, size = [], 0
-    if waiting:
-        yield _joined(waiting, before)
+        if size >= _GROUP_SIZE:
+            yield (group := _joined(collected, first_number))
+            first_number += len(group)
+            collected, size = [], 0
+    if collected:
+        yield _joined(collected, first_number)
 
 
-def _joined(chunks: list[Chunk], before: int) -> pa.Table:
+def _joined(chunks: list[Chunk], first_number: int) -> pa.Table:
+    """Return the documents of chunks as a table."""
     names = pa.array([chunk.name for chunk in chunks], pa.string())
     documents = pa.chunked_array([chunk.documents for chunk in chunks], pa.binary())
-    if len(chunks) > _FEW:  # a small file is a chunk
+    if len(chunks) > _FEW:  # many small files
         documents = documents.combine_chunks()
     files = names.take(np.repeat(np.arange(len(chunks)), [len(chunk.documents) for chunk in chunks]))
-    numbers = before + np.arange(len(files))
+    numbers = first_number + np.arange(len(files))
     return pa.table(
         {
             "number": numbers,
             "document": documents,
             "source_file": files,
             "source_line": np.concatenate([chunk.lines for chunk in chunks]),
-            ELEMENT: numbers << POSITIONS,  # of the first of its elements
-            "position": np.zeros_like(numbers),
-            "misfits": pa.nulls(len(numbers), pa.string()),  # of a mended one, the keys of what was taken out
+            ELEMENT: numbers << POSITIONS,  # the number of the document's first element
+            "position": np.zeros_like(numbers),  # of its first element
+            "misfits": pa.nulls(len(numbers), pa.string()),  # the keys of the values that `mend` took out
         }
     )
 
 
 def read_group(plan: Plan, group: pa.Table) -> GroupResult:
-    """Read a group."""
-    return complete(plan, *read_clean(plan, group))
+    """Parse the documents of a group."""
+    return add_mended(plan, *read_clean(plan, group))
 
 
 def read_clean(plan: Plan, group: pa.Table) -> tuple[GroupResult, pa.Table]:
-    """Read the documents of a group in which everything fits a plan, and return the others.
+    """Parse the documents of a group in which every value has its declared type, and return the other documents.
 
-    Of a plan of all columns these rows hold those of every other plan, and `complete` adds those of the others.
+    With a plan of all columns, these rows contain those of every other plan; `add_mended` adds those of the others.
     """
     with engine() as connection:
-        return _Clean(plan, connection).read(group)
+        return _CleanReader(plan, connection).read(group)
 
 
-def complete(plan: Plan, clean: GroupResult, others: pa.Table) -> GroupResult:
-    """Add what the other documents of a group hold to what was read of its clean ones."""
-    result, parts = clean, defaultdict(list, {select: [some] for select, some in clean.rows})
+def add_mended(plan: Plan, clean: GroupResult, others: pa.Table) -> GroupResult:
+    """Mend and parse the other documents of a group, and add their rows and findings to those of the clean ones."""
+    result, parts = clean, defaultdict(list, {select: [clean_rows] for select, clean_rows in clean.rows})
     if len(others):
         result = replace(clean, findings=[*clean.findings], keys=[*clean.keys], pages=[*clean.pages])
         with engine() as connection:
-            _Careful(plan, connection, result, parts).read(others)
+            _MendingReader(plan, connection, result, parts).read(others)
     return replace(result, rows=_in_order(plan, parts), elements=_counts(plan, parts))
 
 
@@ -137,15 +138,15 @@ _Parts = defaultdict[Select, list[pa.Table]]
 
 
 def _in_order(plan: Plan, parts: _Parts) -> list[tuple[Select, pa.Table]]:
-    """Return the rows of each select that has any, in the order of reading."""
-    found = []
+    """Return the rows of each select with any, in the order of reading."""
+    rows_of_selects = []
     for select in chain.from_iterable(plan.selects.values()):
-        if any(map(len, some := parts[select])):
-            whole = pa.concat_tables(some)
-            if len(some) > 1:
-                whole = whole.take(pa.array(np.argsort(whole[ELEMENT], kind="stable")))
-            found.append((select, whole))
-    return found
+        if any(map(len, tables := parts[select])):
+            table = pa.concat_tables(tables)
+            if len(tables) > 1:
+                table = table.take(pa.array(np.argsort(table[ELEMENT], kind="stable")))
+            rows_of_selects.append((select, table))
+    return rows_of_selects
 
 
 def _counts(plan: Plan, parts: _Parts) -> dict[str, int]:
@@ -153,59 +154,61 @@ def _counts(plan: Plan, parts: _Parts) -> dict[str, int]:
 
 
 @dataclass(slots=True)
-class _Reading:
-    """A plan and a connection that read documents."""
+class _Reader:
+    """Reads documents by a plan, over a connection."""
 
     plan: Plan
     engine: Engine
 
-    def parsed(self, form: Form, documents: pa.Table) -> Parsed:
-        """Parse documents of a form; one of `refused` is raised where the query does not take them."""
-        found = queries.parse_documents(self.engine, form, document_shape(form, self.plan.shapes), documents)
+    def parse(self, form: Form, documents: pa.Table) -> Parsed:
+        """Parse documents of a form; one of the errors of `refused` is raised if the query cannot parse all of them."""
+        shape = document_shape(form, self.plan.shapes)
+        result = queries.parse_documents(self.engine, form, shape, documents)
         pairs = partial(queries.pairs_of, self.engine)
-        return Parsed.of(form, documents, found, self.plan.prefixes, pairs)
+        return Parsed.of(form, documents, result, self.plan.prefixes, pairs)
 
     def add_rows(self, parts: _Parts, parsed: Parsed, fit: np.ndarray) -> None:
-        """Add the rows of the elements that fit."""
+        """Add the rows of the elements in the mask `fit`."""
         for element in parsed.form.types:
             for select in self.plan.selects[element]:
                 parts[select].append(rows(parsed, select, fit))
 
     def keys(self, forms: Iterable[tuple[Form, pa.Table]], places: pa.Table) -> Iterator[Occurrences]:
-        """Yield unread and repeated keys, in reading order."""
-        found = count_keys(self.engine, self.plan, forms)
-        first = select_documents(places, {number for number, *_ in found}).to_pylist()
-        document = {document["number"]: document for document in first}
-        for at, finding, times in found:
-            place = _place(document[at])
-            yield Occurrences(place, finding, count=times, number=document[at][ELEMENT])
+        """Yield the unread and the repeated keys of documents, in the order of reading."""
+        counted = count_keys(self.engine, self.plan, forms)
+        documents = select_documents(places, {number for number, *_ in counted}).to_pylist()
+        by_number = {document["number"]: document for document in documents}
+        for number, finding, times in counted:
+            document = by_number[number]
+            yield Occurrences(_place(document), finding, count=times, number=document[ELEMENT])
 
-    def asked(self, question: str, documents: pa.Table) -> list[Any]:
-        """Return the rows of a query over documents."""
+    def query(self, query: str, documents: pa.Table) -> list[Any]:
+        """Return the rows of a query over documents as tuples."""
         self.engine.put("documents", documents)
-        return [tuple(row.values()) for row in self.engine.ask(question).to_pylist()]
+        return [tuple(row.values()) for row in self.engine.ask(query).to_pylist()]
 
 
 @dataclass(slots=True)
-class _Clean(_Reading):
-    """Documents in which everything fits, and the numbers of the others."""
+class _CleanReader(_Reader):
+    """Reads the documents in which every value has its declared type, and collects the numbers of the others."""
 
     others: set[int] = field(default_factory=set)
     listed: dict[int, ListedPage] = field(default_factory=dict)
     """The pages of collections, by the number of their document."""
 
     def read(self, group: pa.Table) -> tuple[GroupResult, pa.Table]:
-        """Read the documents in which everything fits, and return the others."""
-        at = group.schema.get_field_index("document")
-        group = group.set_column(at, "document", with_colons(group["document"], self.plan.prefixes))
+        """Return the result of the clean documents of a group, and its other documents."""
+        index = group.schema.get_field_index("document")
+        group = group.set_column(index, "document", with_colons(group["document"], self.plan.prefixes))
         documents = self._decoded(group)
         if self.plan.inspects:
-            self.others.update(_with_unusual_numbers(documents)["number"].to_pylist())
-        forms = self._parse(self._left(documents))
+            unusual = _matches_any(documents["document"], queries.UNUSUAL)
+            self.others.update(documents["number"].filter(unusual).to_pylist())
+        forms = self._parse_all(self._without_others(documents))
         for parsed, _ in forms:
             self.others.update((parsed.elements[misfits(parsed, self.plan.shapes)] >> POSITIONS).tolist())
             if parsed.form.kind == "delivery":
-                self.others.update(self._without_object(parsed))
+                self.others.update(self._malformed_deliveries(parsed))
         result, parts = GroupResult(documents=len(group) - len(self.others)), _Parts(list)
         for parsed, _ in forms:
             self.add_rows(parts, parsed, ~np.isin(parsed.elements >> POSITIONS, [*self.others]))
@@ -213,74 +216,75 @@ class _Clean(_Reading):
         result.pages = [page for number, page in self.listed.items() if number not in self.others]
         if self.plan.inspects:
             result.files = {*group["source_file"].drop_null().unique().to_pylist()}
-            result.keys = [*self.keys([(parsed.form, self._left(some)) for parsed, some in forms], group)]
+            clean = [(parsed.form, self._without_others(documents)) for parsed, documents in forms]
+            result.keys = [*self.keys(clean, group)]
         return result, select_documents(group, self.others)
 
-    def _left(self, documents: pa.Table) -> pa.Table:
-        """Return the documents that may be clean."""
+    def _without_others(self, documents: pa.Table) -> pa.Table:
         return select_documents(documents, self.others, invert=True)
 
     def _decoded(self, group: pa.Table) -> pa.Table:
-        """Return the documents that queries may read, as text."""
+        """Return documents as text, without those that are not UTF-8 or that DuckDB would read though not JSON."""
         texts = [cast(chunk, pa.string()) for chunk in group["document"].chunks]
         text = pa.chunked_array(texts, pa.string())
         lax = pc.fill_null(_matches_any(text, queries.LAX), True)
         self.others.update(group["number"].filter(lax).to_pylist())
-        return self._left(group.set_column(group.schema.get_field_index("document"), "document", text))
+        index = group.schema.get_field_index("document")
+        return self._without_others(group.set_column(index, "document", text))
 
-    def _parse(self, documents: pa.Table) -> list[tuple[Parsed, pa.Table]]:
-        """Parse documents by their form; the elements of each form are returned with their documents."""
+    def _parse_all(self, documents: pa.Table) -> list[tuple[Parsed, pa.Table]]:
+        """Parse documents by their forms, and return the elements of each form with their documents."""
         try:
-            return [(self.parsed(form, some), some) for form, some in self._forms(documents)]
+            return [(self.parse(form, of_form), of_form) for form, of_form in self._by_form(documents)]
         except refused():
-            # Malformed JSON is rare, and fails the query: it is looked for only then.
-            self.others.update(number for (number,) in self.asked(queries.INVALID, documents))
-        forms = self._forms(self._left(documents))
-        return [(self._parsed_where_shaped(form, some), some) for form, some in forms]
+            # Malformed JSON makes the query fail. It is rare, so a search for it pays only then.
+            self.others.update(number for (number,) in self.query(queries.INVALID, documents))
+        forms = self._by_form(self._without_others(documents))
+        return [(self._parse_well_shaped(form, of_form), of_form) for form, of_form in forms]
 
-    def _parsed_where_shaped(self, form: Form, documents: pa.Table) -> Parsed:
-        """Parse the documents of a form; where they are refused, those that `has_shape` passes, else none."""
+    def _parse_well_shaped(self, form: Form, documents: pa.Table) -> Parsed:
+        """Parse documents of a form; if the query fails, only those that `has_shape` accepts, or at last none."""
         with contextlib.suppress(*refused()):
-            return self.parsed(form, documents)
+            return self.parse(form, documents)
         shape = document_shape(form, self.plan.shapes)
         fits = [has_shape(text, shape) for text in documents["document"].to_pylist()]
         try:
-            parsed = self.parsed(form, documents.filter(pa.array(fits, pa.bool_())))
+            parsed = self.parse(form, documents.filter(pa.array(fits, pa.bool_())))
         except refused():
-            parsed = self.parsed(form, documents.slice(0, 0))
+            parsed = self.parse(form, documents.slice(0, 0))
         self.others.update(
             {*documents["number"].to_pylist()}.difference(parsed.documents["number"].to_pylist())
         )
         return parsed
 
-    def _forms(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
-        """Sort documents by the form by which a query reads them."""
+    def _by_form(self, documents: pa.Table) -> list[tuple[Form, pa.Table]]:
+        """Return the forms that documents are queried by, each with its documents."""
         self.listed = {}
         parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
         for form, numbers in self._numbers_of_forms(documents).items():
-            chosen = select_documents(documents, numbers)
-            forms = (
-                self._deliveries(form, chosen) if form.kind == "delivery" else self._resources(form, chosen)
-            )
-            for narrower in forms:  # several forms are one where only some of their types are read
-                parts[narrower].append(chosen)
+            of_form = select_documents(documents, numbers)
+            query_forms = self._query_forms_of_deliveries if form.kind == "delivery" else self._query_forms
+            for query_form in query_forms(
+                form, of_form
+            ):  # without unplanned types, several forms can be equal
+                parts[query_form].append(of_form)
         return [
-            (form, pa.concat_tables(some).sort_by("number") if len(some) > 1 else some[0])
-            for form, some in parts.items()
+            (form, pa.concat_tables(tables).sort_by("number") if len(tables) > 1 else tables[0])
+            for form, tables in parts.items()
         ]
 
     def _numbers_of_forms(self, documents: pa.Table) -> Mapping[Form, list[int]]:
         """Return the numbers of the documents of each form."""
         numbers_of: defaultdict[Form, list[int]] = defaultdict(list)
         for pattern, enveloped in queries.DELIVERIES:
-            begun = pc.match_substring_regex(documents["document"], pattern)
-            if numbers := documents["number"].filter(begun).to_pylist():
+            is_delivery = pc.match_substring_regex(documents["document"], pattern)
+            if numbers := documents["number"].filter(is_delivery).to_pylist():
                 numbers_of[Form("delivery", enveloped)] = numbers
-        begun_so = [*chain.from_iterable(numbers_of.values())]
-        if len(rest := select_documents(documents, begun_so, invert=True)):
+        deliveries = [*chain.from_iterable(numbers_of.values())]
+        if len(unknown := select_documents(documents, deliveries, invert=True)):
             paths = probes(self.plan.prefixes)
-            for kinds, numbers in self.asked(queries.types_query(paths), rest):
-                present = {path: kind for path, kind in zip(paths, kinds, strict=True) if kind is not None}
+            for types, numbers in self.query(queries.types_query(paths), unknown):
+                present = {path: type_ for path, type_ in zip(paths, types, strict=True) if type_ is not None}
                 form = form_by_types(present, self.plan.prefixes)
                 if form.kind in ("undecided", "nested"):
                     self.others.update(numbers)
@@ -288,145 +292,147 @@ class _Clean(_Reading):
                     numbers_of[form].extend(numbers)
         return numbers_of
 
-    def _resources(self, form: Form, documents: pa.Table) -> list[Form]:
-        """Return the forms of the queries of pages or single resources."""
-        held = self.plan.queries_for(form)
+    def _query_forms(self, form: Form, documents: pa.Table) -> list[Form]:
+        """Return the forms that pages or single resources are queried by."""
+        forms = self.plan.queries_for(form)
         if form.kind == "page":
-            self.others.update(self._nesting(form, documents))
-            if self.plan.lists_pages and len(form.types) == 1 and held:
+            self.others.update(self._nested_pages(form, documents))
+            if self.plan.lists_pages and len(form.types) == 1 and forms:
                 self._list_pages(form, documents)
-        return held
+        return forms
 
-    def _deliveries(self, form: Form, deliveries: pa.Table) -> list[Form]:
-        """Return the form of the query of deliveries, if they hold any type that is read."""
-        held = self.plan.queries_for(form)
-        self.others.update(self._spelled_otherwise(form, deliveries))
+    def _query_forms_of_deliveries(self, form: Form, deliveries: pa.Table) -> list[Form]:
+        """Return the form that deliveries are queried by, if they contain any planned type."""
+        forms = self.plan.queries_for(form)
+        self.others.update(self._of_other_spelling(form, deliveries))
         self.others.update(_quarantined(deliveries) if form.enveloped else ())
-        occurring = [found for found in (_occurring(one, deliveries) for one in held) if found.types]
-        # The keys of an envelope without elements are listed, too.
-        held = occurring or (held if self.plan.inspects else [])
-        if not held:
-            for keys, numbers, _ in self.asked(queries.entry_keys_query(form), deliveries):
+        occurring = [
+            narrower
+            for narrower in (_with_occurring_types(one, deliveries) for one in forms)
+            if narrower.types
+        ]
+        # An inspection queries deliveries without elements, too, to list the keys of their envelopes.
+        forms = occurring or (forms if self.plan.inspects else [])
+        if not forms:
+            for keys, numbers, _ in self.query(queries.entry_keys_query(form), deliveries):
                 self.others.update(() if is_wrapper(keys) else numbers)
-        return held
+        return forms
 
-    def _spelled_otherwise(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
-        """Yield the deliveries that have a type under another key than queries read."""
+    def _of_other_spelling(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
+        """Yield the deliveries with a type under another spelling of its key than the one that is queried."""
         types = self.plan.selects
-        keys = {key for element in types for key in element.type_keys(self.plan.prefixes)[1:]}
-        keys -= {str(element.type_key) for element in types}
-        if queries.possible_keys(deliveries["document"], keys):
-            for found, numbers, _ in self.asked(queries.entry_keys_query(form), deliveries):
-                yield from numbers if keys.intersection(found) else ()
+        spellings = {key for element in types for key in element.type_keys(self.plan.prefixes)[1:]}
+        spellings -= {str(element.type_key) for element in types}
+        if queries.possible_keys(deliveries["document"], spellings):
+            for keys, numbers, _ in self.query(queries.entry_keys_query(form), deliveries):
+                yield from numbers if spellings.intersection(keys) else ()
 
     def _list_pages(self, form: Form, pages: pa.Table) -> None:
-        """List what pages of one type say of their collections."""
-        places = {row["number"]: row for row in pages.drop_columns(["document"]).to_pylist()}
+        """Note pages of one type, with their collections and totals."""
+        documents = {row["number"]: row for row in pages.drop_columns(["document"]).to_pylist()}
         paths = page_paths(enveloped=form.enveloped)
-        for number, values in self.asked(queries.values_query(paths), pages):
-            row = places[number]
-            if page := listed_page(row[ELEMENT], form.types[0].name, values, _place(row)):
+        for number, values in self.query(queries.values_query(paths), pages):
+            document = documents[number]
+            if page := listed_page(document[ELEMENT], form.types[0].name, values, _place(document)):
                 self.listed[number] = page
 
-    def _nesting(self, form: Form, pages: pa.Table) -> Iterator[int]:
-        """Yield the pages of which an element embeds collections itself."""
-        several = pc.greater(pc.count_substring(pages["document"], '"_embedded"'), 1)
-        if pc.any(several).as_py():
+    def _nested_pages(self, form: Form, pages: pa.Table) -> Iterator[int]:
+        """Yield the pages with an element that itself embeds a collection."""
+        may_nest = pc.greater(pc.count_substring(pages["document"], '"_embedded"'), 1)
+        if pc.any(may_nest).as_py():
             collections = (
                 name for element in element_types() for name in element.collections(self.plan.prefixes)
             )
-            found = self.asked(queries.nesting_query(form, collections), pages.filter(several))
-            yield from (number for (number,) in found)
+            nested = self.query(queries.nesting_query(form, collections), pages.filter(may_nest))
+            yield from (number for (number,) in nested)
 
-    def _without_object(self, parsed: Parsed) -> Iterator[int]:
-        """Yield the deliveries with a type that holds no object, or with an entry that is no wrapper."""
-        types = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
-        doubtful = ~np.logical_or.reduce(list(types.values()))
-        if len(types) > 1:  # one of them may be null where another is an object
-            null = pc.match_substring_regex(parsed.documents["document"], queries.NULL)
-            doubtful |= np.asarray(null)[parsed.owners]
-        if not doubtful.any():
+    def _malformed_deliveries(self, parsed: Parsed) -> Iterator[int]:
+        """Yield the deliveries in which a type's value is not an object, or an entry has no type and is no wrapper."""
+        is_object = {str(one.type_key): valid(parsed.at(parsed.head(one))) for one in parsed.form.types}
+        suspect = ~np.logical_or.reduce(list(is_object.values()))
+        if len(is_object) > 1:  # next to an object, another type's value may be null
+            has_null = pc.match_substring_regex(parsed.documents["document"], queries.NULL)
+            suspect |= np.asarray(has_null)[parsed.owners]
+        if not suspect.any():
             return
-        doubted = select_documents(parsed.documents, np.unique(parsed.elements[doubtful] >> POSITIONS))
-        for keys, numbers, positions in self.asked(queries.entry_keys_query(parsed.form), doubted):
-            at = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
-            named = types.keys() & keys
-            objects = sum((types[name][at].astype(int) for name in named), np.zeros(len(at), int))
-            fits = (objects == len(named)) & (is_wrapper(keys) or objects > 0)
+        documents = select_documents(parsed.documents, np.unique(parsed.elements[suspect] >> POSITIONS))
+        for keys, numbers, positions in self.query(queries.entry_keys_query(parsed.form), documents):
+            indices = np.searchsorted(parsed.elements, np.array(numbers) << POSITIONS | np.array(positions))
+            types = is_object.keys() & keys
+            objects = sum((is_object[key][indices].astype(int) for key in types), np.zeros(len(indices), int))
+            fits = (objects == len(types)) & (is_wrapper(keys) or objects > 0)
             yield from np.array(numbers)[~fits].tolist()
 
 
 @dataclass(slots=True)
-class _Careful(_Reading):
-    """Documents in which something may not fit: what it is becomes a finding, and the query reads the rest."""
+class _MendingReader(_Reader):
+    """Reads documents with unexpected values: mends their elements in Python, and queries the mended documents."""
 
     result: GroupResult
     parts: _Parts
-    alike: dict[tuple[str, ...], Occurrences] = field(default_factory=dict)
-    """The findings that are in no element."""
+    noted: dict[tuple[str, ...], Occurrences] = field(default_factory=dict)
+    """The findings outside of elements, by what makes two of them equal."""
 
-    def read(self, others: pa.Table) -> None:
-        """Add to the result, and to the parts of its rows."""
-        at = others.schema.get_field_index("document")
-        schema = others.schema.set(at, pa.field("document", pa.string()))
+    def read(self, documents: pa.Table) -> None:
+        """Add the rows and findings of documents to the parts and the result."""
+        index = documents.schema.get_field_index("document")
+        schema = documents.schema.set(index, pa.field("document", pa.string()))
         mended: defaultdict[Form, list[dict[str, Any]]] = defaultdict(list)
-        for candidate in others.to_pylist():
-            for form, document in self._mended(candidate):
-                mended[form].append(document | {"number": len(mended[form])})
-        foreign: list[Occurrences] = []
-        for form, some in mended.items():
-            documents = pa.Table.from_pylist(some, schema)
-            parsed = self.parsed(form, documents)
+        for document in documents.to_pylist():
+            for form, mended_document in self._mended(document):
+                mended[form].append(mended_document | {"number": len(mended[form])})
+        of_foreign_prefixes: list[Occurrences] = []
+        for form, of_form in mended.items():
+            table = pa.Table.from_pylist(of_form, schema)
+            parsed = self.parse(form, table)
             self.add_rows(self.parts, parsed, np.ones(len(parsed.elements), bool))
-            foreign += self._foreign(parsed)
+            of_foreign_prefixes += self._foreign_prefixes(parsed)
             if self.plan.inspects:
-                self.result.keys.extend(self.keys([(form, documents)], documents))
-        self.result.findings.extend(sorted(foreign, key=attrgetter("number")))
+                self.result.keys.extend(self.keys([(form, table)], table))
+        self.result.findings.extend(sorted(of_foreign_prefixes, key=attrgetter("number")))
 
     def _mended(self, candidate: dict[str, Any]) -> Iterator[tuple[Form, dict[str, Any]]]:
-        """Yield the elements of a document as documents of their own, and note what is wrong with them."""
-        numbers = count(candidate[ELEMENT])
-        # Who has the objects knows their type.
+        """Yield each element of a text as a mended document, and note the findings of its one or several documents."""
+        first_number = candidate[ELEMENT]
+        numbers = count(first_number)
+        # Only a caller who passes objects can know their type.
         named = self.plan.named if candidate["source_file"] is None else None
         for line, document in split(candidate["document"]):
             place = _place(candidate, line)
             if isinstance(document, Finding):
-                self._note(place, document, candidate[ELEMENT])
+                self._note(place, document, first_number)
                 continue
             self.result.documents += 1
             for part in elements(document, self.plan.prefixes, named):
                 if isinstance(part, Finding):
-                    self._note(place, part, candidate[ELEMENT])
+                    self._note(place, part, first_number)
                     continue
-                self._list_page_of(part, candidate[ELEMENT], place)
+                self._list_page_of(part, first_number, place)
                 if part.type in self.plan.shapes:
                     form, text, findings = mend(part, self.plan)
                     self.result.findings.extend(
-                        Occurrences(place, finding, part, number=candidate[ELEMENT]) for finding in findings
+                        Occurrences(place, finding, part, number=first_number) for finding in findings
                     )
-                    yield (
-                        form,
-                        candidate
-                        | {
-                            "document": text,
-                            "source_line": place.source_line,
-                            ELEMENT: next(numbers),
-                            "position": part.position,
-                            "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
-                        },
-                    )
+                    mended = {
+                        "document": text,
+                        "source_line": place.source_line,
+                        ELEMENT: next(numbers),
+                        "position": part.position,
+                        "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
+                    }
+                    yield form, candidate | mended
 
-    def _foreign(self, parsed: Parsed) -> Iterator[Occurrences]:
-        """Yield the elements whose own identifier has an unknown prefix."""
+    def _foreign_prefixes(self, parsed: Parsed) -> Iterator[Occurrences]:
+        """Yield a finding for each element whose own identifier has an unknown prefix."""
         places = parsed.documents.select(["source_file", "source_line", ELEMENT])
-        for at, element, prefix in foreign_prefixes(parsed, self.plan.shapes):
-            (row,) = places.slice(parsed.owners[at], 1).to_pylist()
+        for index, element, prefix in foreign_prefixes(parsed, self.plan.shapes):
+            (row,) = places.slice(parsed.owners[index], 1).to_pylist()
             key, value = f"{element.name}: identifiers", f'"{field_name(prefix)}:…"'
             finding = Finding(ProblemKind.UNKNOWN_PREFIX, key, value, "warning")
             yield Occurrences(_place(row), finding, number=row[ELEMENT] >> POSITIONS << POSITIONS)
 
     def _list_page_of(self, element: Element, number: int, place: Place) -> None:
-        """List the page that holds an element."""
+        """Note the page that an element is listed on."""
         if element.page is None or not self.plan.lists_pages or element.type not in self.plan.selects:
             return
         values = [value_at(element.page, path) for path in page_paths(enveloped=True)]
@@ -435,39 +441,34 @@ class _Careful(_Reading):
             self.result.pages.append(page)
 
     def _note(self, place: Place, finding: Finding, number: int) -> None:
-        """Note a finding in no element."""
-        same = (finding.problem, finding.key, repr(finding.value), finding.severity)
-        if known := self.alike.get(same):
+        """Note a finding outside of elements, or count it if an equal one is noted."""
+        key = (finding.problem, finding.key, repr(finding.value), finding.severity)
+        if known := self.noted.get(key):
             known.count += finding.count
         else:
-            self.alike[same] = Occurrences(place, finding, count=finding.count, number=number)
-            self.result.findings.append(self.alike[same])
+            self.noted[key] = Occurrences(place, finding, count=finding.count, number=number)
+            self.result.findings.append(self.noted[key])
 
 
 def _quarantined(deliveries: pa.Table) -> list[int]:
-    """Return the deliveries that a receiver may have put into quarantine: they have a reason, and no elements."""
+    """Return the numbers of deliveries that may be in quarantine: these have a reason and no elements."""
     ends = pc.binary_slice(deliveries["document"].cast(pa.binary()), -_END)
     empty = deliveries.filter(pc.match_substring_regex(ends, queries.EMPTY_BODY))
     numbers: list[int] = empty["number"].filter(pc.match_substring(empty["document"], '"reason"')).to_pylist()
     return numbers
 
 
-def _with_unusual_numbers(documents: pa.Table) -> pa.Table:
-    """Return the documents that may have a number that other readers refuse."""
-    return documents.filter(_matches_any(documents["document"], queries.UNUSUAL))
-
-
 def _matches_any(texts: pa.ChunkedArray, patterns: Iterable[str]) -> pa.ChunkedArray:
     return reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in patterns))
 
 
-def _occurring(form: Form, deliveries: pa.Table) -> Form:
-    """Return a form of deliveries without the types that these cannot have: each costs a query something."""
+def _with_occurring_types(form: Form, deliveries: pa.Table) -> Form:
+    """Return a form of deliveries without the types that occur in none of them, since each type slows the query."""
     types = {str(element.type_key): element for element in form.types}
     occurring = queries.possible_keys(deliveries["document"], types)
     return replace(form, types=tuple(types[key] for key in occurring))
 
 
 def _place(document: Mapping[str, Any], line: int = 0) -> Place:
-    """Return the place of a document; `line` counts from that of its candidate."""
+    """Return the place of a document, or of the document some lines below its first line."""
     return Place(document["source_file"], document["source_line"] + line)

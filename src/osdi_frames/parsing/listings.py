@@ -1,7 +1,7 @@
-"""How many records a service lists in collections, and how many of these the pages of an archive hold.
+"""Compare the totals that a service reports for its collections with the records on the pages of an archive.
 
-A page says the total of its collection (interface 2.6). A collection is an address without the number of a page, and
-a filter. A `next` link proves nothing, since the last page can have one.
+Every page reports the total of its collection (interface 2.6). A collection is identified by the address of its pages,
+without the page number, and by the filter of the request. A `next` link proves nothing: the last page can have one.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from osdi_frames.parsing.plan import ELEMENT, POSITIONS, Select
 from osdi_frames.problems import Place
 from osdi_frames.tables import element_types, main_table
 
-#: The name of a type, the address of one of its collections, and a filter, or an empty text.
+#: The name of an element type, the address of one of its collections, and the filter, empty without any.
 ListedCollection: TypeAlias = tuple[str, str, str]
-_MOST: int = 10**9  # records of a collection: a larger number is no count
+_MOST: int = 10**9  # records; a larger total is ignored
 
 
 class ListedPage(NamedTuple):
-    """A page in an archive, with what it says of its collection."""
+    """A page in an archive, with its collection and the collection's total."""
 
     number: int
-    """Of its document's first element, in the order of reading."""
+    """The number (ELEMENT) of its document's first element."""
     type: str
     address: str
     filter: str
     total: int | None
     fetched_at: str
-    """In UTC, so that times compare as texts; empty where that is not known."""
+    """ISO 8601 in UTC, so that times compare as texts; empty if unknown."""
     source_file: str | None
     source_line: int | None
 
@@ -52,26 +52,26 @@ class ListedPage(NamedTuple):
 
 
 def page_paths(*, enveloped: bool) -> tuple[KeyPath, ...]:
-    """Return where a page says its total, its link, the address that was asked for, and when."""
+    """Return the paths to a page's total, its own link, the requested address, and the time of the request."""
     inside = (BODY,) if enveloped else ()
     return (*inside, "total_records"), (*inside, "_links", "self", "href"), (URL,), ("fetched_at",)
 
 
-def listed_page(number: int, type_: str, found: Sequence[Any], place: Place) -> ListedPage | None:
-    """Return a page, by what stands at its paths; None where nothing says what it is a page of.
+def listed_page(number: int, type_: str, values: Sequence[Any], place: Place) -> ListedPage | None:
+    """Return a page from the values at `page_paths`, or None if they contain no address.
 
     >>> listed_page(0, "event", ["497", "https://h.example/v2/events?page=2", None, None], Place("a.json", 1))[1:5]
     ('event', 'h.example/v2/events', '', 497)
     """
-    total, link, asked, fetched = found
+    total, link, requested, fetched_at = values
     with suppress(ValueError):
-        # The address that was asked for has the filter; the link of a page can lack it.
-        parts = urlsplit(next(text for text in (asked, link, "") if isinstance(text, str)))
-        wanted = dict(parse_qsl(parts.query)).get("filter", "")
+        # The requested address has the filter, which the page's own link can lack.
+        parts = urlsplit(next(text for text in (requested, link, "") if isinstance(text, str)))
+        filter_ = dict(parse_qsl(parts.query)).get("filter", "")
         if path := parts.path.rstrip("/"):
             address = f"{parts.netloc.rpartition('@')[2].lower()}{path}"
-            said = _count(total), _utc(fetched), place.source_file, place.source_line
-            return ListedPage(number, type_, address, wanted, *said)
+            read_from = place.source_file, place.source_line
+            return ListedPage(number, type_, address, filter_, _count(total), _utc(fetched_at), *read_from)
     return None
 
 
@@ -81,6 +81,7 @@ def _count(value: Any) -> int | None:
 
 
 def _utc(text: Any) -> str:
+    """Return a time as ISO 8601 in UTC; an empty text for anything else."""
     with suppress(ValueError, TypeError, OverflowError):
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
@@ -89,7 +90,10 @@ def _utc(text: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Incomplete:
-    """Collections of a type that list more than the archive holds, all of them filtered or none."""
+    """The collections of a type, all requested with a filter or all without, whose totals exceed the archive's records.
+
+    `held` counts the distinct records on the archive's pages, not those in deliveries; `total` sums the totals.
+    """
 
     type: str
     held: int
@@ -100,18 +104,18 @@ class Incomplete:
 
     @property
     def is_of_people(self) -> bool:
-        """Whether the numbers count people, or what they did."""
+        """Whether the records are people or their acts, so that small counts could identify someone."""
         return any(one.name == self.type and (one.parent or one.name == "person") for one in element_types())
 
     @property
     def text(self) -> str:
-        """How many of how many are in the archive; deliveries can hold others, which are not counted."""
+        """The sentence with both counts, for a message."""
         of = f" (of {counted(self.collections, 'collection')})" if self.collections > 1 else ""
         return f"{self.held:,} of {counted(self.total, *self._nouns)} are {self._where}{self._asked}{of}"
 
     @property
     def text_without_counts(self) -> str:
-        """The same without numbers, of which some would be small."""
+        """The sentence without counts, for a report that must not show small ones."""
         return f"not all {self._nouns[1]} that the service lists are {self._where}{self._asked}"
 
     @property
@@ -130,17 +134,19 @@ class Incomplete:
 
 @dataclass(slots=True)
 class Listings:
-    """The collections of which an archive has pages."""
+    """The collections of which an archive has pages, with their newest totals and their records."""
 
     newest: dict[ListedCollection, ListedPage] = field(default_factory=dict)
-    """Of each, the page with a total that was fetched last, else read last."""
+    """The latest page of each collection that has a total, by time of request, then by the order of reading."""
     first: dict[ListedCollection, ListedPage] = field(default_factory=dict)
+    """The first page of each collection in the order of reading."""
     _numbers: dict[ListedCollection, int] = field(default_factory=dict)
-    _held: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
-    """The numbers of collections, and digests of the ids on their pages."""
+    """A number for each collection."""
+    _records: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    """The collection's number and the digest of the id, for the records of each group."""
 
     def add(self, pages: Iterable[ListedPage], rows: Iterable[tuple[Select, pa.Table]]) -> None:
-        """Note pages, and the ids of their rows."""
+        """Add the pages of a group and the records on them."""
         by_type: defaultdict[str, list[ListedPage]] = defaultdict(list)
         for page in sorted(pages, key=attrgetter("number")):
             by_type[page.type].append(page)
@@ -149,13 +155,13 @@ class Listings:
             before = self.newest.get(page.collection)
             if page.total is not None and (before is None or _age(page) >= _age(before)):
                 self.newest[page.collection] = page
-        for select, some in rows if by_type else ():
+        for select, table in rows if by_type else ():
             element = select.table.element
             if not select.table.rows and element.name in by_type:
-                self._note(by_type[element.name], some.select([element.own_id, ELEMENT]))
+                self._add_records(by_type[element.name], table.select([element.own_id, ELEMENT]))
 
-    def _note(self, pages: Sequence[ListedPage], rows: pa.Table) -> None:
-        """Note the ids of rows; several pages can be in one document."""
+    def _add_records(self, pages: Sequence[ListedPage], rows: pa.Table) -> None:
+        """Add each row as a record of the page in its document, or of each page if there are several."""
         numbers = np.array([page.number for page in pages])
         documents = rows[ELEMENT].to_numpy() >> POSITIONS << POSITIONS
         first, end = (np.searchsorted(numbers, documents, side=side) for side in ("left", "right"))
@@ -163,41 +169,42 @@ class Listings:
         row = np.repeat(np.arange(len(rows)), counts)
         page = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts - first, counts)
         collections = np.array([self._numbers[one.collection] for one in pages])[page]
-        self._held.append((collections, _digests(rows)[row]))
+        self._records.append((collections, _digests(rows)[row]))
 
     def incomplete(self) -> list[Incomplete]:
-        """Return the collections of which fewer different records are on pages than their newest total says."""
+        """Return the collections with fewer distinct records on pages than their newest total, by type and filter."""
         held = self._counts()
-        complete = {of for of, page in self.newest.items() if held[of] >= (page.total or 0)}
-        lacking: defaultdict[tuple[str, bool], list[ListedCollection]] = defaultdict(list)
-        for of, page in self.newest.items():
-            whole = (*of[:2], "")
-            # What a filter asked for has come since, where all of the collection has.
-            is_superseded = whole in complete and _age(self.newest[whole]) >= _age(page)
-            if of not in complete and not is_superseded:
-                lacking[of[0], bool(of[2])].append(of)
+        complete = {listed for listed, page in self.newest.items() if held[listed] >= (page.total or 0)}
+        groups: defaultdict[tuple[str, bool], list[ListedCollection]] = defaultdict(list)
+        for listed, page in self.newest.items():
+            name, address, filter_ = listed
+            unfiltered = name, address, ""
+            # A later complete pull without a filter includes the records that a filter asked for.
+            is_superseded = unfiltered in complete and _age(self.newest[unfiltered]) >= _age(page)
+            if listed not in complete and not is_superseded:
+                groups[name, bool(filter_)].append(listed)
         return [
             Incomplete(
                 name,
-                sum(held[of] for of in some),
-                sum(self.newest[of].total or 0 for of in some),
-                len(some),
+                sum(held[listed] for listed in group),
+                sum(self.newest[listed].total or 0 for listed in group),
+                len(group),
                 is_filtered,
-                Place(self.first[some[0]].source_file, self.first[some[0]].source_line),
+                Place(self.first[group[0]].source_file, self.first[group[0]].source_line),
             )
-            for (name, is_filtered), some in lacking.items()
+            for (name, is_filtered), group in groups.items()
         ]
 
     def _counts(self) -> Mapping[ListedCollection, int]:
-        """Count the different records of each collection."""
-        collections = np.concatenate([np.empty(0, np.int64), *(some for some, _ in self._held)])
-        ids = np.concatenate([np.empty(0, np.uint64), *(some for _, some in self._held)])
+        """Count the distinct records of each collection."""
+        collections = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in self._records)])
+        ids = np.concatenate([np.empty(0, np.uint64), *(digests for _, digests in self._records)])
         order = np.lexsort((ids, collections))
         collections, ids = collections[order], ids[order]
         is_first = np.ones(len(ids), bool)
         is_first[1:] = (collections[1:] != collections[:-1]) | (ids[1:] != ids[:-1])
         counts = np.bincount(collections[is_first], minlength=len(self._numbers))
-        return {of: int(counts[number]) for of, number in self._numbers.items()}
+        return {listed: int(counts[number]) for listed, number in self._numbers.items()}
 
 
 def _age(page: ListedPage) -> tuple[str, int]:
@@ -205,7 +212,7 @@ def _age(page: ListedPage) -> tuple[str, int]:
 
 
 def _digests(rows: pa.Table) -> np.ndarray:
-    """Return a number for each id; what has none is a record of its own."""
-    ids, own = rows[0], rows[ELEMENT].to_numpy().astype(np.uint64)
+    """Return a hash of each row's id, or the element's number for rows without an id."""
+    ids, elements = rows[0], rows[ELEMENT].to_numpy().astype(np.uint64)
     digests = pd.util.hash_array(ids.fill_null("").to_numpy(zero_copy_only=False), categorize=False)
-    return np.where(np.asarray(pc.is_valid(ids)), digests, own)
+    return np.where(np.asarray(pc.is_valid(ids)), digests, elements)

@@ -1,7 +1,7 @@
-"""Mend documents that do not fit, so that a query reads them like all others.
+"""Mend elements with unexpected values, so that the query can parse them like all others.
 
-What does not fit is taken out and named; what fits in another form is brought into its normal form. Each element of a
-mended document is a document of its own, in an envelope.
+A value that cannot be cast to its column's type becomes null and a finding; one that can is rewritten in its normal
+form. Each mended element becomes a document of its own, in an envelope.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from osdi_frames.tables.schema import EACH, PAIRS, Type
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _INT64 = range(-(2**63), 2**63)
-_DIGITS = 400  # more than any number of 64 bits has
+_DIGITS = 400  # an integer with more is refused before Python converts it
 _INTEGER = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _CENT, _TOO_LARGE = Decimal("0.01"), Decimal(10**13)
@@ -33,36 +33,37 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
-    """Return the form and the text of an enveloped document that holds an element, and what does not fit in it."""
+    """Return an element as an enveloped document: its form, its text, and findings of the values taken out of it."""
     kind = element.type
-    entry, walk = plan.shapes[kind], _Mender()
+    wrapper_shape, mender = plan.shapes[kind], _Mender()
     body: Any
     if element.wrapper is None:
-        body = walk.value(element.value, entry.inside[str(kind.type_key)], element.key)
+        body = mender.value(element.value, wrapper_shape.inside[str(kind.type_key)], element.key)
     else:
         siblings = {key: value for key, value in element.wrapper.items() if not is_type_key(key)}
-        body = [walk.value({kind.type_key: element.value} | siblings, entry, element.wrapper_key)]
+        wrapper = {kind.type_key: element.value} | siblings
+        body = [mender.value(wrapper, wrapper_shape, element.wrapper_key)]
     timestamps = {
-        key: walk.leaf(value, {"utc"}, key) if key in plan.timestamps else None
+        key: mender.scalar(value, {"utc"}, key) if key in plan.timestamps else None
         for key, value in (element.timestamps or {"received_at": None}).items()
     }
     text = _LONE_SURROGATE.sub("\ufffd", json.dumps(timestamps | {BODY: body}, ensure_ascii=False))
     form = Form("single" if element.wrapper is None else "delivery", True, (kind,))
-    return form, text, walk.findings
+    return form, text, mender.findings
 
 
 @dataclass(frozen=True, slots=True)
 class _Mender:
-    """Walks through a value along its shape, and collects what does not fit."""
+    """Mends values by their shapes, and collects a finding for each value that it replaces by null."""
 
     findings: list[Finding] = field(default_factory=list)
 
     def value(self, value: Any, shape: Shape, key: str) -> Any:
-        """Return the value without what does not fit, or None where nothing is left."""
+        """Return a value in which whatever has the wrong type is null; None if the value itself has."""
         if value is None:
             return None
         if shape.container is None:
-            return self.leaf(value, shape.types, key)
+            return self.scalar(value, shape.types, key)
         if shape.container == "object" and isinstance(value, dict):
             return self._object(value, shape, key)
         if shape.container == "list" and isinstance(value, list):
@@ -71,8 +72,8 @@ class _Mender:
         self.findings.append(Finding(kind, key, value_form(value)))
         return None
 
-    def leaf(self, value: Any, types: Collection[Any], key: str) -> Any:
-        """Return the normal form of a single value."""
+    def scalar(self, value: Any, types: Collection[Any], key: str) -> Any:
+        """Return the normal form of a value that is no container, or None if it fits not all of its types."""
         if value is None:
             return None
         if isinstance(value, str) and _LONE_SURROGATE.search(value):
@@ -89,9 +90,9 @@ class _Mender:
         pairs = shape.inside.get(PAIRS)
         if pairs is not None or "json" in shape.types:
             for name, inner in value.items():
-                self.leaf(inner, pairs.types if pairs else (), f"{key}.{field_name(name)}")
-            return value  # the text of the object is read, too
-        # Keys that are not read keep their place, so that they can be listed.
+                self.scalar(inner, pairs.types if pairs else (), f"{key}.{field_name(name)}")
+            return value  # unchanged, since a column may read the object as text
+        # Keys that no column reads stay, with null, so that an inspection lists them.
         return {
             name: self.value(inner, shape.inside[name], f"{key}.{name}" if key else name)
             if name in shape.inside
@@ -101,14 +102,14 @@ class _Mender:
 
     def _list(self, value: list[Any], shape: Shape, key: str) -> list[Any]:
         if "list<string>" in shape.types:
-            texts = (self.leaf(entry, {"string"}, f"{key}[{at}]") for at, entry in enumerate(value))
+            texts = (self.scalar(entry, {"string"}, f"{key}[{index}]") for index, entry in enumerate(value))
             return [text for text in texts if text is not None]
-        entry = shape.inside.get(EACH, Shape())
-        return [self.value(inner, entry, f"{key}[{at}]") for at, inner in enumerate(value)]
+        of_entry = shape.inside.get(EACH, Shape())
+        return [self.value(entry, of_entry, f"{key}[{index}]") for index, entry in enumerate(value)]
 
 
 class Misfit(Exception):
-    """A value that does not fit."""
+    """A value cannot be cast to the type of its column."""
 
     def __init__(self, kind: ProblemKind) -> None:
         super().__init__(kind)
@@ -116,10 +117,10 @@ class Misfit(Exception):
 
 
 def fitted(kind: Type, value: Any) -> Any:
-    """Return a value in a type's normal form, or raise `Misfit`."""
+    """Return a value in the normal form of a type; raise `Misfit` if it has none."""
     match kind:
         case "string" if not isinstance(value, dict | list):
-            return value  # the query returns the text of a number
+            return value  # the query converts numbers to text
         case "json" if isinstance(value, dict):
             return value
         case "bool" if value in ("true", "false") or isinstance(value, bool):
@@ -132,7 +133,7 @@ def fitted(kind: Type, value: Any) -> Any:
             if not math.isfinite(number := float(str(value))):
                 raise Misfit(ProblemKind.LARGE_NUMBER)
             return repr(number)
-        # ISO 8601 in its extended form only: the basic one is a number to everyone else.
+        # Only ISO 8601's extended form, with hyphens: other readers take the basic form for a number.
         case "utc" | "local" if isinstance(value, str) and _DATE.match(value):
             return _moment(kind, value)
     raise Misfit(_MISFITS[kind])
@@ -161,7 +162,7 @@ def _integer(value: Any) -> str:
 
 
 def _amount(text: str) -> str:
-    """Return an amount with two decimals; one with more is none, nor is one of more than 13 digits before them."""
+    """Return an amount with two decimals; raise `Misfit` for more decimals, or more than 13 digits before them."""
     try:
         number = Decimal(text)
         amount = number.quantize(_CENT)
@@ -177,31 +178,29 @@ def _moment(kind: Type, text: str) -> str:
         moment = datetime.fromisoformat(text)
         if kind == "utc" and moment.tzinfo:
             moment = moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:  # an offset can lead out of the years 1 to 9999
+    except (ValueError, OverflowError) as error:  # the time in UTC can lie out of the years 1 to 9999
         raise Misfit(ProblemKind.NO_DATETIME) from error
     return moment.replace(tzinfo=None).isoformat() + ("Z" if kind == "utc" else "")
 
 
 def has_shape(document: str, shape: Shape) -> bool:
-    """Return whether a document is JSON of a shape.
-
-    No object or list is misplaced, no key of the shape is there twice.
-    """
+    """Return whether a text is JSON with objects and lists where a shape has them, and no declared key twice."""
     try:
-        return _has(PAIRS_DECODER.decode(document), shape)
+        return _value_has_shape(PAIRS_DECODER.decode(document), shape)
     except (ValueError, RecursionError):
         return False
 
 
-def _has(value: Any, shape: Shape) -> bool:
+def _value_has_shape(value: Any, shape: Shape) -> bool:
+    """Return whether a value has a shape; an object is a tuple of pairs, which can have a key twice."""
     if value is None or not (shape.is_struct or shape.container == "list"):
         return True
     if shape.container == "list":
         return isinstance(value, list) and all(
-            _has(entry, of) for of in shape.inside.values() for entry in value
+            _value_has_shape(entry, of_entry) for of_entry in shape.inside.values() for entry in value
         )
     if not isinstance(value, tuple):
         return False
     declared = [(key, inner) for key, inner in value if key in shape.inside]
     is_unique = len(dict(declared)) == len(declared)
-    return is_unique and all(_has(inner, shape.inside[key]) for key, inner in declared)
+    return is_unique and all(_value_has_shape(inner, shape.inside[key]) for key, inner in declared)

@@ -1,4 +1,4 @@
-"""The pass over documents, group by group: rows of every version, and what else is found."""
+"""The pass over a source: parse its documents group by group, and observe their problems and counts."""
 
 from __future__ import annotations
 
@@ -25,54 +25,55 @@ from osdi_frames.sources.streams import ahead
 from osdi_frames.tables import main_table
 from osdi_frames.tables.schema import ElementType
 
-#: Documents that are looked at where not all are read, or a reading finds nothing.
+#: The number of documents that show the types of a source, if it is too large to read or no asked type is in it.
 FIRST_DOCUMENTS = 10
-_MOST_CORES = 4  # a group on each: they need up to 120 MB each
+_MOST_CORES = 4  # each parses a group at a time, which takes up to 120 MB
 
 
 @dataclass(slots=True)
 class Observer:
-    """Collects problems and counts."""
+    """Collects the problems and counts of a pass."""
 
     policy: Policy | None
-    """What to do with problems, if anything."""
+    """What to do with problems; None ignores them."""
     elements: Counter[str] = field(default_factory=Counter)
-    """How often each type was received."""
+    """The number of elements received, by type."""
     quarantines: list[str] = field(default_factory=list)
-    """The folders of bodies that no reader reads."""
+    """The folders of quarantined bodies, which no pass reads."""
     first: list[bytes] = field(default_factory=list)
+    """The first documents."""
     others: dict[str, None] = field(default_factory=dict)
-    """The names of what no table declares."""
+    """The names of types and collections that no table declares, as ordered keys."""
     listings: Listings = field(default_factory=Listings)
     incomplete: list[Incomplete] = field(default_factory=list)
-    """The collections of which a whole source holds less than they list; known at the end of a reading."""
+    """The collections whose totals exceed their records in the whole source; set at the end of a pass."""
 
     def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """Yield chunks as they are."""
+        """Yield chunks unchanged, and keep their first documents."""
         for chunk in chunks:
             self.first.extend(chunk.documents[: FIRST_DOCUMENTS - len(self.first)].to_pylist())
             yield chunk
 
     def handle(self, problem: Problem, count: int = 1) -> None:
-        """Handle a problem by the policy."""
+        """Apply the policy to a problem."""
         if self.policy:
             self.policy.handle(problem, count)
 
     def see(self, result: GroupResult) -> None:
-        """Note the problems of a group, and its elements."""
-        for found in result.findings:
-            self.handle(Problem.at(found.place, found.finding), found.count)
-            self.others |= _called(found.finding)
+        """Add the problems and counts of a group."""
+        for occurrences in result.findings:
+            self.handle(Problem.at(occurrences.place, occurrences.finding), occurrences.count)
+            self.others |= _undeclared_name(occurrences.finding)
         self.elements.update(result.elements)
         if result.pages:
             self.listings.add(result.pages, result.rows)
 
     def lacks(self, plan: Plan) -> bool:
-        """Whether nothing was found of what is asked for."""
+        """Whether no element of the planned types was received."""
         return bool(plan.types) and not any(self.elements[element.name] for element in plan.types)
 
     def quarantined(self) -> Iterator[tuple[str, int]]:
-        """Yield the folders of quarantined bodies, with counts."""
+        """Yield each folder with quarantined bodies, and their number."""
         for folder in self.quarantines:
             chunks = candidates(folder, lambda _: None, progress=False)
             bodies = sum(len(chunk.documents) for chunk in chunks) - len(requeued_numbers(folder))
@@ -80,7 +81,7 @@ class Observer:
                 yield printable(folder), bodies
 
     def end(self, plan: Plan, *, whole: bool) -> None:
-        """Warn of what was skipped, and of a whole source where nothing was found or bodies are not read."""
+        """Warn of skipped problems; of a whole source also if it lacks the planned types or has quarantined bodies."""
         self.incomplete = self.listings.incomplete() if whole and self.listings.newest else []
         if self.policy:
             self.policy.close()
@@ -91,30 +92,31 @@ class Observer:
             warn_caller(f"{quoted_path(folder)} holds {what}, not read", SourceWarning)
 
 
-def _called(finding: Finding) -> dict[str, None]:
-    """Return the undeclared name in a finding as a key; that of an empty page has none."""
+def _undeclared_name(finding: Finding) -> dict[str, None]:
+    """Return the name in a finding of something that no table declares, as a key; no key for other findings."""
     if finding.problem is ProblemKind.OTHER_TYPE:
         return {finding.key: None}
-    is_empty = finding.problem is not ProblemKind.NO_ELEMENTS or finding.severity == "info"
-    return {} if is_empty else {"objects without elements": None}
+    if finding.problem is ProblemKind.NO_ELEMENTS and finding.severity != "info":
+        return {"objects without elements": None}
+    return {}
 
 
 def _warn_of_others(plan: Plan, documents: list[bytes], others: Iterable[str]) -> None:
-    """Warn that nothing was found, and what is there."""
-    declared, beginning = types_among(documents, plan.prefixes)
-    others = [*dict.fromkeys([*itertools.islice(others, FIRST_DOCUMENTS), *beginning])]
-    held = f"{listed(others)}, which no table declares; osdi_frames.check lists all"
+    """Warn that no planned type was found, and name the types that the source contains."""
+    declared, undeclared = types_among(documents, plan.prefixes)
+    others = [*dict.fromkeys([*itertools.islice(others, FIRST_DOCUMENTS), *undeclared])]
+    contents = f"{listed(others)}, which no table declares; osdi_frames.check lists all"
     if declared:
         names = ", ".join(element.name for element in declared)
         calls = ", ".join(f"open(source).table({quoted(main_table(element).name)})" for element in declared)
-        held = f"{names} elements, which {calls} reads"
+        contents = f"{names} elements, which {calls} reads"
     if declared or others:
-        nothing = " and no ".join(element.name for element in plan.types)
-        warn_caller(f"no {nothing} was found; the source holds {held}", SourceWarning)
+        missing = " and no ".join(element.name for element in plan.types)
+        warn_caller(f"no {missing} was found; the source holds {contents}", SourceWarning)
 
 
 def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[list[ElementType], list[str]]:
-    """Return the declared types in documents, and other keys."""
+    """Return the declared element types in documents, and the names of undeclared ones."""
     declared: dict[ElementType, None] = {}
     others: dict[str, None] = {}
     for _, parsed in itertools.chain.from_iterable(map(split, documents)):
@@ -122,34 +124,36 @@ def types_among(documents: Iterable[bytes], prefixes: tuple[str, ...]) -> tuple[
             if isinstance(part, Element):
                 declared[part.type] = None
             else:
-                others |= _called(part)
+                others |= _undeclared_name(part)
     return [*declared], [*others]
 
 
 def parse(
     plan: Plan, chunks: Iterable[Chunk], observer: Observer, *, cores: int | None = None
 ) -> Iterator[GroupResult]:
-    """Parse documents, group by group.
+    """Parse documents group by group, and yield the results in the order of reading, with rows of every version.
 
-    Elements of all groups are numbered through; every version has its rows.
-    On several cores several groups are parsed ahead; the results come in the order of reading.
+    On several cores, groups are parsed in threads, ahead of the caller.
     """
-    one, groups = partial(read_group, plan), grouped(observer.watched(chunks))
+    parse_one, groups = partial(read_group, plan), grouped(observer.watched(chunks))
     cores = cores or cores_of_process()
-    begun = deque(itertools.islice(groups, min(cores, 2)))
-    are_several, groups = len(begun) > 1, itertools.chain(_taken(begun), groups)
-    for result in (result() for result in ahead(one, groups, cores)) if are_several else map(one, groups):
+    first = deque(itertools.islice(groups, min(cores, 2)))
+    are_several, groups = len(first) > 1, itertools.chain(_popped(first), groups)
+    results = (
+        (result() for result in ahead(parse_one, groups, cores)) if are_several else map(parse_one, groups)
+    )
+    for result in results:
         observer.see(result)
         yield result
 
 
-def _taken(groups: deque[pa.Table]) -> Iterator[pa.Table]:
-    """Yield groups, and keep none in memory."""
+def _popped(groups: deque[pa.Table]) -> Iterator[pa.Table]:
+    """Yield groups without a reference that would keep them in memory."""
     while groups:
         yield groups.popleft()
 
 
 def cores_of_process() -> int:
-    """Return on how many cores groups are parsed."""
+    """Return the number of cores that parse groups."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, _MOST_CORES)

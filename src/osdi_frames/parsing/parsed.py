@@ -1,7 +1,7 @@
-"""The elements of parsed documents: what stands at steps, as which type, and which of it fits.
+"""The elements of parsed documents: their values at a path, cast to a type, with a mask of those that could be cast.
 
-Values are cast from normal forms only: the forms that the query and the cast agree on. An element with any other value
-is for `mend`.
+Only a text in the normal form of a type is cast: the form that DuckDB and Arrow read alike. `mend` brings the other
+values of documents into that form.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from osdi_frames.arrow import (
     child,
     combined,
     entries,
-    first,
-    held,
+    first_entry,
     last_part,
     last_segment,
-    starts,
+    not_blank,
+    starts_with,
     take,
     true,
     valid,
@@ -35,21 +35,21 @@ from osdi_frames.parsing.plan import ELEMENT, Shape, entry_shape
 from osdi_frames.tables.people import HELD_PATHS
 from osdi_frames.tables.schema import EACH, FIRST, PAIRS, ElementType, Step, Type, arrow_type
 
-#: The step to the timestamps of an envelope.
+#: The step that leads to the timestamps of an element's envelope.
 ENVELOPE_STEP = -4
 Steps = tuple[Step, ...]
 _Leaf = tuple[Steps, Type | Literal["pairs"]]
 _TIMESTAMPS: Final[list[_Leaf]] = [((ENVELOPE_STEP, name), "utc") for name in TIMESTAMPS]
 Read = tuple[pa.Array, Mask]
-"""Values, and which fit their type."""
+"""The values cast to a type, null where the cast fails; and where the cast succeeds or there is nothing to cast."""
 
 
-#: The normal form of types as a pattern of a text, or of its end; what is more is left to the cast.
+#: Patterns of texts in the normal form of a type; a text that matches one can still fail to be cast.
 _NORMAL: Mapping[Type, str] = {
     "int64": r"^-?\d{1,19}$",
     "float64": r"^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$",
     "decimal": r"^-?\d{1,13}(?:\.\d{1,2})?$",
-    # An offset can lead out of the years 1 to 9999.
+    # With an offset only the years 1000 to 2999, since an offset can lead out of the years 1 to 9999.
     "utc": r"Z$|^[12].*[+-](?:0\d|1[0-4]):[0-5]\d$",
     "local": r"\d$|\dZ$",
 }
@@ -60,114 +60,118 @@ _LAST = pa.scalar(datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), arrow_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """The elements of documents of one form; those of a delivery have their siblings.
+    """The elements of documents of one form, each of a delivery in its wrapper, as nested Arrow arrays.
 
-    Steps lead from an entry of the list of a document; after EACH and PAIRS, values are those of all entries.
+    Steps lead from an element, or from the wrapper in a delivery, to values. After the steps EACH and PAIRS there is
+    not one value for each element, but one for each entry of its list.
     """
 
     form: Form
     documents: pa.Table
     owners: np.ndarray
-    """The row of the document of each element."""
+    """For each element the row of its document in `documents`."""
     elements: np.ndarray
-    """The number of each element."""
+    """For each element its number in the order of reading."""
     positions: np.ndarray
-    """The position of each element in its document."""
+    """For each element its position in its document."""
     prefixes: tuple[str, ...]
     pairs: Callable[[pa.Array], pa.Array]
-    """Gives the pairs of objects as lists, from their texts."""
-    found: dict[Steps, tuple[pa.Array, np.ndarray]]
-    """What was looked up, by its steps: without any the elements, at ENVELOPE_STEP the timestamps around them."""
-    values: dict[tuple[Steps, str], Read] = field(default_factory=dict)
+    """Splits the texts of JSON objects into lists of key, value and misplaced."""
+    looked_up: dict[Steps, tuple[pa.Array, np.ndarray]]
+    """The results of `with_owners`; at first the elements at no steps, and their envelopes at ENVELOPE_STEP."""
+    cast_values: dict[tuple[Steps, str], Read] = field(default_factory=dict)
+    """The results of `read`, by steps and type."""
 
     @classmethod
     def of(
         cls,
         form: Form,
         documents: pa.Table,
-        found: pa.Table,
+        result: pa.Table,
         prefixes: tuple[str, ...],
         pairs: Callable[[pa.Array], pa.Array],
     ) -> Parsed:
-        """Return the elements of parsed documents.
-
-        `found` is the result of the query.
-        """
-        elements, owners = entries(combined(found["list"]))
-        at = pa.array(owners)
+        """Return the elements of documents from the result of `queries.parse_documents`."""
+        elements, owners = entries(combined(result["list"]))
+        documents_of = pa.array(owners)
         timestamps = [
-            combined(found[name]).take(at) if name in found.column_names else pa.nulls(len(at), pa.string())
+            combined(result[name]).take(documents_of)
+            if name in result.column_names
+            else pa.nulls(len(owners), pa.string())
             for name in TIMESTAMPS
         ]
-        around = pa.StructArray.from_arrays(timestamps, TIMESTAMPS)
-        every = np.arange(len(owners))
-        inside = every - np.searchsorted(owners, owners)
+        envelopes = pa.StructArray.from_arrays(timestamps, TIMESTAMPS)
+        indices = np.arange(len(owners))
+        positions = indices - np.searchsorted(owners, owners)  # in the list that the query returned
         return cls(
             form=form,
             documents=documents,
             owners=owners,
-            elements=documents[ELEMENT].to_numpy()[owners] + inside,
-            positions=documents["position"].to_numpy()[owners] + inside,
+            elements=documents[ELEMENT].to_numpy()[owners] + positions,
+            positions=documents["position"].to_numpy()[owners] + positions,
             prefixes=prefixes,
             pairs=pairs,
-            found={(): (elements, every), (ENVELOPE_STEP,): (around, every)},
+            looked_up={(): (elements, indices), (ENVELOPE_STEP,): (envelopes, indices)},
         )
 
     def head(self, element: ElementType) -> Steps:
-        """Return where the elements of a type stand."""
+        """Return the steps to the elements of a type."""
         return (str(element.type_key),) if self.form.kind == "delivery" else ()
 
     def at(self, steps: Steps) -> pa.Array:
-        """Return what stands at some steps; null where nothing does."""
-        return self.found_at(steps)[0]
+        """Return the values at steps, null where there is none."""
+        return self.with_owners(steps)[0]
 
-    def found_at(self, steps: Steps) -> tuple[pa.Array, np.ndarray]:
-        """Return the values at steps, with the position of the element of each."""
-        if steps not in self.found:
+    def with_owners(self, steps: Steps) -> tuple[pa.Array, np.ndarray]:
+        """Return the values at steps, and for each the index of its element."""
+        if steps not in self.looked_up:
             before, step = steps[:-1], steps[-1]
-            values, owners = self.found_at(before)
+            values, owners = self.with_owners(before)
             if isinstance(step, str):
                 values = child(values, step)
             elif step in (EACH, PAIRS):
                 values, lists = entries(values if step == EACH else self.read(before, "pairs")[0])
                 owners = owners[lists]
             else:
-                values = take(entries(values)[0], chosen(values, step, before[-1]))
-            self.found[steps] = values, owners
-        return self.found[steps]
+                values = take(entries(values)[0], _selected_entry(values, step, before[-1]))
+            self.looked_up[steps] = values, owners
+        return self.looked_up[steps]
 
     def read(self, steps: Steps, kind: Type | Literal["pairs", "own"]) -> Read:
-        """Return the values at steps as a type, and a mask that is true where one fits or there is none."""
-        if (steps, kind) not in self.values:
-            found = self.at(steps)
+        """Return the values at steps cast to a type, and where the cast succeeds or there is nothing to cast.
+
+        The type "pairs" splits an object into its keys and values; "own" finds the service's own identifier in a list.
+        """
+        if (steps, kind) not in self.cast_values:
+            values = self.at(steps)
             if kind == "own":
-                values = own(found, self.prefixes)
-                read = values, valid(values)
+                identifiers = _own_ids(values, self.prefixes)
+                read = identifiers, valid(identifiers)
             elif kind == "pairs":
-                lists = self.pairs(found)
-                fits = valid(lists) | ~valid(found)
+                lists = self.pairs(values)
+                fits = valid(lists) | ~valid(values)
                 pairs, owners = entries(lists)
                 fits[owners[true(child(pairs, "misplaced"))]] = False
                 read = lists, fits
             else:
-                read = normal(kind, found)
-            self.values[steps, kind] = read
-        return self.values[steps, kind]
+                read = _cast_normal(kind, values)
+            self.cast_values[steps, kind] = read
+        return self.cast_values[steps, kind]
 
 
 def misfits(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> Mask:
-    """Return in which elements something does not fit, or may not."""
+    """Return which elements are missing or have a value that cannot be cast, or an identifier of unknown prefix."""
     suspect = ~valid(parsed.at(()))
     for steps, kind in [*_TIMESTAMPS, *_leaves(entry_shape(parsed.form, shapes))]:
         _, fits = parsed.read(steps, kind)
         if not fits.all():
-            suspect[parsed.found_at(steps)[1][~fits]] = True
-    suspect[[at for at, *_ in foreign_prefixes(parsed, shapes)]] = True
+            suspect[parsed.with_owners(steps)[1][~fits]] = True
+    suspect[[index for index, *_ in foreign_prefixes(parsed, shapes)]] = True
     return suspect
 
 
 def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
-    """Yield the paths of values, with their types."""
+    """Yield the path and the type of every value that a shape declares."""
     yield from ((steps, kind) for kind in shape.types)
     if PAIRS in shape.inside:
         yield steps, "pairs"
@@ -179,58 +183,61 @@ def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
 def foreign_prefixes(
     parsed: Parsed, shapes: Mapping[ElementType, Shape]
 ) -> Iterator[tuple[int, ElementType, str]]:
-    """Yield the elements of which the service's own identifier has an unknown prefix, with that.
+    """Yield the index, type and unknown prefix of each element whose own identifier has a prefix that is not known.
 
-    It is the identifier that the address ends with, or any where there is no address.
+    An element's own identifier is the one that its address ends with, or any of its identifiers without an address.
     """
     for element in parsed.form.types:
         declared = shapes[element].inside[str(element.type_key)].inside
         if "identifiers" in declared and "self" in declared.get("_links", Shape()).inside:
-            yield from ((at, element, prefix) for at, prefix in _foreign(parsed, parsed.head(element)))
+            prefixes = _foreign_prefixes_at(parsed, parsed.head(element))
+            yield from ((index, element, prefix) for index, prefix in prefixes)
 
 
-def _foreign(parsed: Parsed, head: Steps) -> Iterator[tuple[int, str]]:
-    identifiers, _ = parsed.read((*head, "identifiers"), "list<string>")
+def _foreign_prefixes_at(parsed: Parsed, head: Steps) -> Iterator[tuple[int, str]]:
+    lists, _ = parsed.read((*head, "identifiers"), "list<string>")
     _, has_own = parsed.read((*head, "identifiers"), "own")
-    texts, owners = entries(identifiers)
-    doubtful = np.flatnonzero(true(pc.match_substring(texts, ":")) & ~has_own[owners])
-    if not len(doubtful):
+    identifiers, owners = entries(lists)
+    foreign = np.flatnonzero(true(pc.match_substring(identifiers, ":")) & ~has_own[owners])
+    if not len(foreign):
         return
-    addresses = parsed.at((*head, "_links", "self", "href")).take(pa.array(owners[doubtful]))
-    columns = texts.take(pa.array(doubtful)).to_pylist(), last_segment(addresses).to_pylist()
-    before = -1
-    for at, text, last in zip(owners[doubtful].tolist(), *columns, strict=True):
-        if at != before and (last is None or text.endswith(f":{last}")):
-            yield at, text.partition(":")[0]
-            before = at
+    owners = owners[foreign]
+    addresses = parsed.at((*head, "_links", "self", "href")).take(pa.array(owners))
+    columns = identifiers.take(pa.array(foreign)).to_pylist(), last_segment(addresses).to_pylist()
+    previous = -1
+    for index, identifier, segment in zip(owners.tolist(), *columns, strict=True):
+        if index != previous and (segment is None or identifier.endswith(f":{segment}")):
+            yield index, identifier.partition(":")[0]
+            previous = index
 
 
-def normal(kind: Type, texts: pa.Array) -> tuple[pa.Array, Mask]:
-    """Return texts in the normal form of a type as values of it, and which fit; null does.
+def _cast_normal(kind: Type, texts: pa.Array) -> Read:
+    """Cast texts in the normal form of a type to that type, and return where the cast succeeds or the text is null.
 
-    A text may have been an object or a list. Of other texts there is no value; nor is there one of numbers that
-    64 bits do not hold, and of days that are not in the calendar.
+    A text may be that of a JSON object or list, which is no value of a string column. Numbers beyond 64 bits and
+    days that are not in the calendar cannot be cast.
     """
     match kind:
         case "string":
-            return texts, ~starts(texts, "{", "[")
+            return texts, ~starts_with(texts, "{", "[")
         case "json":
-            return texts, ~valid(texts) | starts(texts, "{")
+            return texts, ~valid(texts) | starts_with(texts, "{")
         case "list<string>":
-            found, owners = entries(texts)
+            strings, owners = entries(texts)
             fits = np.ones(len(texts), bool)
-            fits[owners[~valid(found) | starts(found, "{", "[")]] = False
+            fits[owners[~valid(strings) | starts_with(strings, "{", "[")]] = False
             return texts, fits
         case "bool":
             fits = ~valid(texts) | true(pc.is_in(texts, value_set=pa.array(["true", "false"])))
             return pc.equal(texts, "true"), fits
-    is_simple = kind == "utc" and pc.all(pc.ends_with(texts, "Z")).as_py()  # quicker than the pattern
-    fits = ~valid(texts) | (True if is_simple else true(pc.match_substring_regex(texts, _NORMAL[kind])))
-    values = _values(kind, texts if fits.all() else pc.if_else(fits, texts, None))
+    all_end_in_z = kind == "utc" and pc.all(pc.ends_with(texts, "Z")).as_py()  # quicker than the pattern
+    fits = ~valid(texts) | (True if all_end_in_z else true(pc.match_substring_regex(texts, _NORMAL[kind])))
+    values = _cast_in_range(kind, texts if fits.all() else pc.if_else(fits, texts, None))
     return values, fits & (valid(values) | ~valid(texts))
 
 
-def _values(kind: Type, texts: pa.Array) -> pa.Array:
+def _cast_in_range(kind: Type, texts: pa.Array) -> pa.Array:
+    """Cast texts to a number or a time; null for infinity and for years out of 1 to 9999."""
     if kind == "local" and pc.any(ends := pc.ends_with(texts, "Z")).as_py():
         texts = pc.if_else(ends, pc.utf8_slice_codeunits(texts, 0, -1), texts)
     values = cast(texts, arrow_type(kind))
@@ -244,40 +251,42 @@ def _values(kind: Type, texts: pa.Array) -> pa.Array:
     return values if pc.all(within).as_py() else pc.if_else(within, values, None)
 
 
-def chosen(lists: pa.ListArray, step: int, key: Step) -> np.ndarray:
-    """Return the index of the entry of each list that is read, or -1.
+def _selected_entry(lists: pa.ListArray, step: int, key: Step) -> np.ndarray:
+    """Return the index of the entry of each list that columns read, or -1 for a list without one.
 
-    That is the first (FIRST); or the object whose ``primary`` is true, else the first object (PRIMARY): of the objects
-    that hold a value, where the list stands at a key that says what that is.
+    The step FIRST reads the first entry. PRIMARY reads the object whose ``primary`` is true, else the first object;
+    in the lists of a person's contact details (HELD_PATHS) it prefers objects that hold one.
     """
-    found, owners = entries(lists)
+    objects, owners = entries(lists)
     if step == FIRST:
-        return first(lists, np.ones(len(found), bool))
-    are_objects = valid(found)
-    if (np.diff(owners) > 0).all():  # no list has two
-        return first(lists, are_objects)
-    is_primary = true(pc.equal(child(found, "primary"), "true"))
-    conditions = [are_objects, is_primary]
+        return first_entry(lists, np.ones(len(objects), bool))
+    is_object = valid(objects)
+    if (np.diff(owners) > 0).all():  # no list has two entries
+        return first_entry(lists, is_object)
+    is_primary = true(pc.equal(child(objects, "primary"), "true"))
+    conditions = [is_object, is_primary]
     if key in HELD_PATHS:
-        is_held = np.logical_or.reduce([held(values_at_keys(found, path)) for path in HELD_PATHS[key]])
-        conditions += [is_held, is_held & is_primary]
-    return first(lists, *conditions)
+        has_detail = np.logical_or.reduce(
+            [not_blank(_values_at_keys(objects, path)) for path in HELD_PATHS[key]]
+        )
+        conditions += [has_detail, has_detail & is_primary]
+    return first_entry(lists, *conditions)
 
 
-def values_at_keys(objects: pa.StructArray, steps: Steps) -> pa.Array:
-    """Return the values at keys of objects, of a list its first."""
+def _values_at_keys(objects: pa.StructArray, steps: Steps) -> pa.Array:
+    """Return the values at keys of objects; a step that is no key reads the first entry of a list."""
     values = objects
     for step in steps:
         if isinstance(step, str):
             values = child(values, step)
         else:
-            values = take(entries(values)[0], first(values, np.ones(len(values.flatten()), bool)))
+            values = take(entries(values)[0], first_entry(values, np.ones(len(values.flatten()), bool)))
     return values
 
 
-def own(lists: pa.ListArray, prefixes: Sequence[str]) -> pa.Array:
-    """Return each list's first identifier of the service itself, without its prefix."""
+def _own_ids(lists: pa.ListArray, prefixes: Sequence[str]) -> pa.Array:
+    """Return from each list of identifiers the first with one of the service's prefixes, without that prefix."""
     identifiers, _ = entries(lists)
     is_own = np.logical_or.reduce([true(pc.starts_with(identifiers, f"{prefix}:")) for prefix in prefixes])
-    found = last_part(take(identifiers, first(lists, is_own)), ":")
-    return pc.if_else(pc.equal(found, ""), None, found)
+    ids = last_part(take(identifiers, first_entry(lists, is_own)), ":")
+    return pc.if_else(pc.equal(ids, ""), None, ids)

@@ -1,4 +1,4 @@
-"""The plan of a pass: columns, selects, shapes."""
+"""The plan of a pass: which columns of which tables are parsed, and the JSON structure that they need."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ from osdi_frames.tables.schema import (
     identifying,
 )
 
-#: The number of an element, in all rows that are parsed of it; it grows in the order of reading.
+#: The column with the number of the element that a row was parsed from; numbers grow in the order of reading.
 ELEMENT = "_element"
-POSITIONS = 28  # bits of the number of an element; before these is the number of its document
-#: The columns that say where a row was read.
+POSITIONS = (
+    28  # lower bits of an element's number, its position; the upper bits are the number of its document
+)
+#: The columns with the file and line that a row was read from.
 PLACE_COLUMNS = ("source_file", "source_line")
-#: Which blocks a version carries, a bit for each, in rows of which that is asked.
+#: The column of bit masks of the blocks that a version carries; only tables of `Plan.blocks` have it.
 CARRIED = "_carried"
 
-#: The paths of each block, one of which has a value where the block is carried.
+#: The paths of each block of columns; a version carries a block if any of its paths has a value.
 Blocks = tuple[tuple[Path, ...], ...]
 
 
@@ -43,19 +45,20 @@ _CONTAINER: Mapping[Type, Container] = {"list<string>": "list", "json": "object"
 
 @dataclass(slots=True)
 class Shape:
-    """What is declared at one key, and below it."""
+    """The JSON structure that columns declare at one key and below it."""
 
     types: set[Type] = field(default_factory=set)
-    """The types of the columns that are read from here; none where only keys below are read."""
+    """The types of the columns that read the value at this key; empty if only keys below are read."""
     inside: dict[Step, Shape] = field(default_factory=dict)
+    """The shapes below this key."""
     container: Container | None = None
-    """What a value must be here; None where its types decide."""
+    """Whether the value must be an object or a list; None for a scalar."""
     is_single: bool = True
-    """Of a list, whether one of its entries is read, though all are checked."""
+    """Whether only one entry of a list is read; all entries are checked."""
 
     @classmethod
     def of(cls, table: Table, columns: Sequence[Column], blocks: Blocks, prefixes: Sequence[str]) -> Shape:
-        """Return the shape that columns and blocks declare of a delivery's entry: of an element and its siblings."""
+        """Return the shape of a delivery's wrapper, with an element and its siblings, that columns and blocks need."""
         shape = Shape(container="object")
         element = shape.inside[str(table.element.type_key)] = Shape(container="object")
         heads = table.heads(prefixes)
@@ -69,20 +72,20 @@ class Shape:
                 root = shape if path.sibling else element
                 for head in heads if column in table.entry else [()]:
                     root.add((*head, *path.steps), kind)
-        for key in itertools.chain.from_iterable(blocks):
+        for path in itertools.chain.from_iterable(blocks):
             for head in heads or [()]:
-                (shape if key.sibling else element).add((*head, *key.steps))
+                (shape if path.sibling else element).add((*head, *path.steps))
         return shape
 
     def add(self, steps: Sequence[Step], kind: Type | None = None) -> Shape:
-        """Declare a path, and the type at its end; return the shape there."""
+        """Declare a path and the type of its value; return the shape at the end of the path."""
         shape = self
         before: Step = ""
         for step in steps:
             shape.container = "object" if isinstance(step, str) or step == PAIRS else "list"
             shape.is_single &= step != EACH
             shape = shape.inside.setdefault(EACH if step in (FIRST, PRIMARY) else step, Shape())
-            if step == PRIMARY:  # what decides which entry is read
+            if step == PRIMARY:  # these values decide which entry is read
                 for path in (("primary",), *HELD_PATHS.get(before, ())):
                     shape.add(path)
             before = step
@@ -93,11 +96,11 @@ class Shape:
 
     @property
     def is_struct(self) -> bool:
-        """Whether it is an object that is read key by key, and not as text or as all of its pairs."""
+        """Whether this is an object that is read key by key, not as JSON text or as all of its pairs."""
         return self.container == "object" and "json" not in self.types and PAIRS not in self.inside
 
     def merge(self, other: Shape) -> None:
-        """Declare what another shape declares, too."""
+        """Add the declarations of another shape."""
         self.types |= other.types
         self.container = self.container or other.container
         self.is_single &= other.is_single
@@ -107,43 +110,44 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """The columns of one table to parse."""
+    """The columns of one table that a plan parses."""
 
     table: Table
     columns: tuple[Column, ...]
     checked: tuple[Column, ...]
-    """The columns whose values are checked: all in an inspection."""
+    """The columns whose values are checked: in an inspection all columns of the table, else `columns`."""
     blocks: Blocks = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is parsed: columns of tables, under some prefixes.
+    """The columns to parse, by table, and what else a pass collects.
 
-    Each element of their types is a row of its main table, which comes first, and has the rows of its child tables.
+    An element becomes one row of its type's main table, and any number of rows of the type's child tables.
     """
 
     columns: Mapping[Table, tuple[Column, ...]]
     prefixes: tuple[str, ...]
+    """The prefixes of the service's own fields and identifiers."""
     inspects: bool
-    """Whether all values of all tables are checked, and all keys are listed."""
+    """Whether the pass checks all values of all tables and lists all keys."""
     lists: bool = False
-    """Whether what pages say of their collections is listed, which an inspection does, too."""
+    """Whether the pass collects the totals of pages; an inspection always does."""
     types: tuple[ElementType, ...] = ()
-    """The types that rows which are asked for are made of; others can be needed, too."""
+    """The types whose rows a caller asked for; a plan can have columns of further types that these depend on."""
     named: ElementType | None = None
-    """The type of resources without a clear one."""
+    """The type of resources that do not show their own."""
     blocks: Mapping[Table, Blocks] = field(default_factory=dict)
-    """The blocks of which rows say whether they are carried, by table."""
+    """The blocks to look for in the versions of each table, for its column CARRIED."""
 
     @property
     def lists_pages(self) -> bool:
-        """Whether what pages say of their collections is listed."""
+        """Whether the pass collects the totals of pages."""
         return self.lists or self.inspects
 
     @cached_property
     def selects(self) -> dict[ElementType, list[Select]]:
-        """The selects of each element type, of which the first is that of its main table."""
+        """The selects of each element type, its main table first."""
         types = element_types() if self.inspects else dict.fromkeys(table.element for table in self.columns)
         return {element: list(self._selects(element)) for element in types}
 
@@ -155,9 +159,9 @@ class Plan:
                 columns = self.columns.get(table, ())
                 if table == main and self.inspects:
                     counted = (element.month, "status" if element.statuses else None)
-                    looked_at = (*identifying(element.identities), *filter(None, counted), *PLACE_COLUMNS)
-                    found = (column for column in main.columns if column.name in looked_at)
-                    columns = tuple(dict.fromkeys((*columns, *found)))
+                    names = (*identifying(element.identities), *filter(None, counted), *PLACE_COLUMNS)
+                    inspected = (column for column in main.columns if column.name in names)
+                    columns = tuple(dict.fromkeys((*columns, *inspected)))
                 if table == main and self.lists_pages:
                     columns = tuple(dict.fromkeys((*columns, main.column(element.own_id))))
                 checked = (*table.columns, *columns) if self.inspects else columns
@@ -165,7 +169,7 @@ class Plan:
 
     @cached_property
     def shapes(self) -> dict[ElementType, Shape]:
-        """The shape of a delivery's entry of each type, which all selects of the type declare together."""
+        """For each element type the shape of its wrapper in a delivery, merged from the type's selects."""
         return {
             element: _declared_shape(tuple(selects), self.prefixes)
             for element, selects in self.selects.items()
@@ -173,13 +177,13 @@ class Plan:
 
     @cached_property
     def timestamps(self) -> frozenset[str]:
-        """The timestamps of envelopes that are read."""
+        """The names of the envelope timestamps that columns read."""
         selects = itertools.chain.from_iterable(self.selects.values())
         checked = itertools.chain.from_iterable(select.checked for select in selects)
         return frozenset(column.v2[0] for column in checked if column.origin == "envelope")
 
     def queries_for(self, form: Form) -> list[Form]:
-        """Return the form for each query of documents; several element types of a page take a query each."""
+        """Return the forms that documents are queried by, with the planned types: one for each type of a page."""
         if form.kind == "delivery":
             form = replace(form, types=tuple(element for element in element_types() if element.type_key))
         types = tuple(element for element in form.types if element in self.selects)
@@ -191,9 +195,9 @@ class Plan:
         return [replace(form, types=types)] if types and form.kind in ("delivery", "single") else []
 
 
-@lru_cache(maxsize=128)  # one archive after the other is read for the same columns
+@lru_cache(maxsize=128)  # callers read many archives for the same columns
 def _declared_shape(selects: tuple[Select, ...], prefixes: tuple[str, ...]) -> Shape:
-    """Return the shape that the selects of one element type declare together."""
+    """Return the merged shape of the selects of one element type."""
     whole = Shape()
     for select in selects:
         whole.merge(Shape.of(select.table, select.checked, select.blocks, prefixes))
@@ -211,13 +215,13 @@ def document_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
 
 
 def element_steps(form: Form) -> KeyPath:
-    """Return where a document of a form holds its elements."""
+    """Return the steps to the list of elements in a document of a form."""
     inside = (BODY,) if form.enveloped else ()
     return (*inside, "_embedded", form.keys[0]) if form.kind == "page" else inside
 
 
 def entry_shape(form: Form, shapes: Mapping[ElementType, Shape]) -> Shape:
-    """Return the shape of the entries of documents: of elements, or of an entry of a delivery."""
+    """Return the shape of one entry of a document's list: an element, or a wrapper with all types of a delivery."""
     if form.kind != "delivery":
         return shapes[form.types[0]].inside[str(form.types[0].type_key)]
     entry = Shape()

@@ -1,4 +1,4 @@
-"""The keys that are not read, or repeated."""
+"""List the keys of documents that no column reads, and those that an object has twice."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from osdi_frames.problems import Finding, ProblemKind, repeated
 from osdi_frames.tables import element_types
 from osdi_frames.tables.schema import EACH, PAIRS, ElementType, Step
 
-_BETWEEN = b"\xff"  # keys: no text has it
+_SEPARATOR = b"\xff"  # between joined keys; it does not occur in UTF-8
 
-Counted = tuple[int, Finding, int]
-"""The number of the first document with a key, what is wrong with it, and how many objects have it."""
+CountedKey = tuple[int, Finding, int]
+"""The number of the first document with a key, the finding about this key, and how many objects have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ShapePosition:
-    """A place where keys are declared: in an element, or around it in a delivery."""
+    """A position in a shape: inside of an element, or in the wrapper around it."""
 
     shape: Shape
     element: ElementType | None = None
-    """None around elements."""
+    """The type of the element; None in a wrapper."""
     inside: tuple[Step, ...] = ()
-    """The steps from the element, from the entry of a delivery, or from the document."""
+    """The steps that lead here from the element, the wrapper, or the document."""
 
     def at(self, step: Step) -> _ShapePosition:
         below = self.shape.inside[step]
-        if not self.inside and step == EACH:  # of the list of all elements
+        if not self.inside and step == EACH:  # from the list of all elements to one element
             return _ShapePosition(below, self.element)
         types = {} if self.element else {element.type_key: element for element in element_types()}
         if step in types:
@@ -56,7 +56,7 @@ class _ShapePosition:
         return _ShapePosition(below, self.element, (*self.inside, step))
 
     def search(self, path: str) -> Iterator[tuple[str, _ShapePosition]]:
-        """Yield the JSON paths of objects, of lists in their first entry, and the paths of these lists."""
+        """Yield every list and object at or below a JSON path with its position; of a list only its first entry."""
         entry = self.at(EACH) if EACH in self.shape.inside else None
         if self.shape.container == "object" or (entry and (self.shape.is_single or entry.shape.container)):
             yield path, self
@@ -66,31 +66,29 @@ class _ShapePosition:
             if isinstance(step, str):
                 yield from self.at(step).search(f"{path}.{json.dumps(step)}")
 
-    def takes(self, key: Step) -> bool:
-        """Whether a key is declared, or any key is."""
+    def reads(self, key: Step) -> bool:
+        """Whether a column reads a key here, or the whole object."""
         return key in self.shape.inside or PAIRS in self.shape.inside or "json" in self.shape.types
 
-    def findings(self, key: Step, around: Collection[str] = (), *, twice: bool = False) -> Iterator[Finding]:
-        """Yield the findings of a key.
+    def findings(self, key: Step, siblings: Collection[str] = (), *, twice: bool) -> Iterator[Finding]:
+        """Yield the findings about a key; EACH stands for the entries of a list that are not read.
 
-        EACH stands for entries that are not read.
-        What is around an element belongs to the first declared type of the keys `around`.
+        A key in a wrapper is attributed to the first declared type among its siblings.
         """
         types = {element.type_key: element for element in element_types()}
-        whose = self.element or next((types[name] for name in around if name in types), None)
-        at = written((*self.inside, key))
-        name = f"{whose.name}: {'' if self.element else '../'}{at}" if whose else at
+        element = self.element or next((types[name] for name in siblings if name in types), None)
+        path = _path_text((*self.inside, key))
         if twice:
             yield repeated(key)
-        if key != EACH and self.takes(key):
+        if key != EACH and self.reads(key):
             return
         if not self.element and not self.inside and (key in types or is_type_key(str(key))):
-            if key not in types and (whose or is_wrapper(around)):
+            if key not in types and (element or is_wrapper(siblings)):
                 yield Finding(ProblemKind.OTHER_TYPE, field_name(key), severity="info")
-        elif whose:
-            ignored = key == EACH or (self.element and self.element.ignores(at))
+        elif element:
+            ignored = key == EACH or (self.element and self.element.ignores(path))
             kind = ProblemKind.NOT_READ if ignored else ProblemKind.UNDECLARED
-            yield Finding(kind, name, severity="info")
+            yield Finding(kind, f"{element.name}: {'' if self.element else '../'}{path}", severity="info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,149 +97,152 @@ class _WrapperPosition:
 
     level: Surroundings
     inside: tuple[str, ...]
+    """The steps that lead here from the document."""
     prefixes: Sequence[str]
 
-    def takes(self, key: str) -> bool:
-        """Whether the contract names a key."""
+    def reads(self, key: str) -> bool:
+        """Whether the contract defines a key here."""
         return not any(undeclared([key], self.level, self.prefixes))
 
-    def findings(self, key: str, _: Collection[str], *, twice: bool = False) -> Iterator[Finding]:
-        """Yield what is wrong with a key."""
+    def findings(self, key: str, _: Collection[str], *, twice: bool) -> Iterator[Finding]:
+        """Yield the findings about a key."""
         if twice:
             yield repeated(key)
         yield from undeclared([key], self.level, self.prefixes)
 
 
-def count_keys(engine: Engine, plan: Plan, forms: Iterable[tuple[Form, pa.Table]]) -> list[Counted]:
-    """Return unread and repeated keys of documents in reading order; a key may come several times."""
-    counted: list[Counted] = []
-    around: dict[int, None] = {}
+def count_keys(engine: Engine, plan: Plan, forms: Iterable[tuple[Form, pa.Table]]) -> list[CountedKey]:
+    """Return the unread and the repeated keys of documents in reading order; a key may be returned several times."""
+    counted: list[CountedKey] = []
+    pages: set[int] = set()
     for form, documents in forms:
         counted += _in_documents(engine, form, plan.shapes, documents)
-        rest = select_documents(
-            documents, around, invert=True
-        )  # a page of several types is there once for each
-        counted += _around_elements(engine, form, plan.prefixes, rest)
-        around |= dict.fromkeys(rest["number"].to_pylist() if form.kind == "page" else ())
+        # A page of several types occurs in the documents of each type's form; its own keys are counted once.
+        not_counted = select_documents(documents, pages, invert=True)
+        counted += _around_elements(engine, form, plan.prefixes, not_counted)
+        pages.update(not_counted["number"].to_pylist() if form.kind == "page" else ())
     return sorted(counted, key=itemgetter(0))
 
 
 def _around_elements(
     engine: Engine, form: Form, prefixes: Sequence[str], documents: pa.Table
-) -> Iterator[Counted]:
-    """Yield undeclared and repeated keys around elements."""
+) -> Iterator[CountedKey]:
+    """Yield undeclared and repeated keys of envelopes and pages."""
     inside = (BODY,) if form.enveloped else ()
-    places = [_WrapperPosition(IN_ENVELOPE, (), prefixes)] if form.enveloped else []
+    steps: dict[Surroundings, tuple[str, ...]] = {IN_ENVELOPE: ()} if form.enveloped else {}
     if form.kind == "page":
-        places += [
-            _WrapperPosition(IN_PAGE, inside, prefixes),
-            _WrapperPosition(IN_LINKS, (*inside, "_links"), prefixes),
-        ]
-        places.append(_WrapperPosition(IN_COLLECTIONS, (*inside, "_embedded"), prefixes))
-    if places and len(documents):
+        steps |= {IN_PAGE: inside, IN_LINKS: (*inside, "_links"), IN_COLLECTIONS: (*inside, "_embedded")}
+    if steps and len(documents):
         engine.put("elements", pa.table({"number": documents["number"], "element": documents["document"]}))
-        paths = (json_path(place.inside) for place in places)
-        keys = combined(engine.ask(keys_query(paths))["keys"]).flatten()
-        sets, codes = _sets(keys)
-        for place, here in zip(places, codes.reshape(-1, len(places)).T, strict=True):
-            yield from _in_objects(documents["number"].to_numpy(), place, sets, here, here)
+        keys = combined(engine.ask(keys_query(map(json_path, steps.values())))["keys"]).flatten()
+        key_sets, codes = _key_sets(keys)
+        columns = codes.reshape(-1, len(steps)).T
+        for (level, path), codes_here in zip(steps.items(), columns, strict=True):
+            position = _WrapperPosition(level, path, prefixes)
+            yield from _in_objects(documents["number"].to_numpy(), position, key_sets, codes_here, codes_here)
 
 
 def _in_documents(
     engine: Engine, form: Form, shapes: Mapping[ElementType, Shape], documents: pa.Table
-) -> Iterator[Counted]:
-    """Yield unread and repeated keys in documents of a form."""
+) -> Iterator[CountedKey]:
+    """Yield unread and repeated keys of the elements in documents of a form, and of their wrappers."""
     shape, steps = entry_shape(form, shapes), element_steps(form)
     if form.kind != "single":
         shape = Shape(inside={EACH: shape}, container="list", is_single=False)
-    place = _ShapePosition(shape, None if form.kind == "delivery" else form.types[0])
+    position = _ShapePosition(shape, None if form.kind == "delivery" else form.types[0])
     elements = pa.table({"number": documents["number"], "element": documents["document"]})
-    yield from _in_elements(engine, elements, place, json_path(steps))
+    yield from _in_elements(engine, elements, position, json_path(steps))
 
 
 def _in_elements(
-    engine: Engine, elements: pa.Table, at: _ShapePosition, path: str = "$"
-) -> Iterator[Counted]:
-    """Yield unread and repeated keys at a JSON path of elements; few lists there have more than an entry."""
-    searched = [*at.search(path)]
-    is_list = [place.shape.container == "list" for _, place in searched]
+    engine: Engine, elements: pa.Table, position: _ShapePosition, path: str = "$"
+) -> Iterator[CountedKey]:
+    """Yield unread and repeated keys at a JSON path of elements.
+
+    Few lists have more than one entry, so one query finds the keys of all first entries, and lists with a second
+    entry are queried once more.
+    """
+    searched = [*position.search(path)]
+    is_list = [below.shape.container == "list" for _, below in searched]
     engine.put("elements", elements)
-    paths = (f"{path}[1]" if several else path for several, (path, _) in zip(is_list, searched, strict=True))
+    paths = (f"{path}[1]" if a_list else path for a_list, (path, _) in zip(is_list, searched, strict=True))
     keys = combined(engine.ask(keys_query(paths))["keys"]).flatten()
-    present = valid(keys).reshape(-1, len(searched))
-    sets, codes = _sets(keys)
-    codes = around = codes.reshape(present.shape)
-    for (path, place), several, here, code in zip(searched, is_list, present.T, codes.T, strict=True):
-        if several:
-            more = elements.filter(pa.array(here))
-            yield from _in_lists(engine, more, place, path) if len(more) else ()
+    exists = valid(keys).reshape(-1, len(searched))
+    key_sets, codes = _key_sets(keys)
+    codes = wrapper_codes = codes.reshape(exists.shape)
+    numbers = elements["number"].to_numpy()
+    for (path, below), a_list, exists_here, codes_here in zip(
+        searched, is_list, exists.T, codes.T, strict=True
+    ):
+        if a_list:
+            longer = elements.filter(pa.array(exists_here))
+            yield from _in_lists(engine, longer, below, path) if len(longer) else ()
             continue
-        if not (place.element or place.inside):
-            around = code
-        yield from _in_objects(
-            elements["number"].to_numpy(), place, sets, code, code if place.element else around
-        )
+        if not (below.element or below.inside):
+            wrapper_codes = codes_here
+        siblings = codes_here if below.element else wrapper_codes
+        yield from _in_objects(numbers, below, key_sets, codes_here, siblings)
 
 
-def _in_lists(engine: Engine, elements: pa.Table, place: _ShapePosition, path: str) -> Iterator[Counted]:
-    """Count keys in the further entries of lists, and these entries where they are not read."""
+def _in_lists(
+    engine: Engine, elements: pa.Table, position: _ShapePosition, path: str
+) -> Iterator[CountedKey]:
+    """Yield unread and repeated keys of lists' entries after the first, and these entries if they are not read."""
     engine.put("elements", elements)
-    found = engine.ask(others_query(path))
-    numbers = found["number"].to_numpy()
-    values, owners = entries(combined(found["others"]))
-    if place.shape.is_single:
-        yield from _not_read(place, numbers, np.bincount(owners, minlength=len(numbers)))
-    if place.shape.inside[EACH].container:
+    further = engine.ask(others_query(path))
+    numbers = further["number"].to_numpy()
+    values, owners = entries(combined(further["others"]))
+    if position.shape.is_single and len(owners):
+        for finding in position.findings(EACH, twice=False):
+            yield numbers[owners[0]].item(), finding, len(owners)
+    if position.shape.inside[EACH].container:
         inside = pa.table({"number": numbers[owners], "element": values})
-        yield from _in_elements(engine, inside, place.at(EACH))
+        yield from _in_elements(engine, inside, position.at(EACH))
 
 
-def _not_read(place: _ShapePosition, numbers: np.ndarray, others: np.ndarray) -> Iterator[Counted]:
-    """Count entries that are not read."""
-    if others.any():
-        first, count = numbers[others > 0][0].item(), others.sum().item()
-        yield from ((first, finding, count) for finding in place.findings(EACH))
+def _key_sets(lists: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
+    """Return the distinct lists of keys, as counts of each key, and for each list the index of its own.
 
-
-def _sets(keys: pa.ListArray) -> tuple[Sequence[Counter[str]], np.ndarray]:
-    """Return the distinct lists of keys, counted, of which the first is empty, and the code of each list."""
-    joined = pc.binary_join(keys.cast(pa.list_(pa.binary())), _BETWEEN).dictionary_encode()
-    some = pc.greater(pc.list_value_length(keys), 0)  # what is joined of none is as of an empty key
-    codes = pc.if_else(some, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy().astype(np.int64)
+    The first of the distinct lists is empty, and stands for null, too.
+    """
+    joined = pc.binary_join(lists.cast(pa.list_(pa.binary())), _SEPARATOR).dictionary_encode()
+    has_keys = pc.greater(
+        pc.list_value_length(lists), 0
+    )  # an empty list is joined like a list of one empty key
+    codes = pc.if_else(has_keys, pc.add(joined.indices, 1), 0).fill_null(0).to_numpy().astype(np.int64)
     texts = joined.dictionary.to_pylist()
-    return [Counter(), *(Counter(map(bytes.decode, text.split(_BETWEEN))) for text in texts)], codes
+    return [Counter(), *(Counter(map(bytes.decode, text.split(_SEPARATOR))) for text in texts)], codes
 
 
 def _in_objects(
     numbers: np.ndarray,
-    place: _ShapePosition | _WrapperPosition,
-    sets: Sequence[Counter[str]],
+    position: _ShapePosition | _WrapperPosition,
+    key_sets: Sequence[Counter[str]],
     codes: np.ndarray,
-    around: np.ndarray,
-) -> Iterator[Counted]:
-    """Count the keys of objects at a place.
+    sibling_codes: np.ndarray,
+) -> Iterator[CountedKey]:
+    """Yield unread and repeated keys of objects at a position.
 
-    `codes` and `around` say which set of keys each has, and what is around it.
+    `codes` and `sibling_codes` are, for each object, the indices of its own keys and of its siblings' in `key_sets`.
     """
-    wrong = [
+    with_findings = [
         code
         for code in np.flatnonzero(np.bincount(codes)).tolist()
-        if any(times > 1 or not place.takes(key) for key, times in sets[code].items())
+        if any(times > 1 or not position.reads(key) for key, times in key_sets[code].items())
     ]
-    rows = np.flatnonzero(np.isin(codes, wrong))
-    pairs = codes[rows] * len(sets) + around[rows]
+    rows = np.flatnonzero(np.isin(codes, with_findings))
+    pairs = codes[rows] * len(key_sets) + sibling_codes[rows]
     pairs, first, counts = np.unique(pairs, return_index=True, return_counts=True)
     for pair, number, count in zip(
         pairs.tolist(), numbers[rows[first]].tolist(), counts.tolist(), strict=True
     ):
-        code, of = divmod(pair, len(sets))
-        for key, times in sets[code].items():
-            for finding in place.findings(key, sets[of], twice=times > 1):
+        code, sibling_code = divmod(pair, len(key_sets))
+        for key, times in key_sets[code].items():
+            for finding in position.findings(key, key_sets[sibling_code], twice=times > 1):
                 yield number, finding, count
 
 
-def written(steps: Sequence[Step]) -> str:
-    """Return steps as messages write them: ``person.email_addresses[]``."""
-    return "".join(f".{field_name(step)}" if isinstance(step, str) else "[]" for step in steps).removeprefix(
-        "."
-    )
+def _path_text(steps: Sequence[Step]) -> str:
+    """Return steps as messages show them: ``person.email_addresses[]``."""
+    text = "".join(f".{field_name(step)}" if isinstance(step, str) else "[]" for step in steps)
+    return text.removeprefix(".")

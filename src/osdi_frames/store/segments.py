@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from osdi_frames.durable import create_file, flush, sync, write_file
-from osdi_frames.parsing.group import GroupResult, Occurrences, complete, read_clean, read_group
+from osdi_frames.parsing.group import GroupResult, Occurrences, add_mended, read_clean, read_group
 from osdi_frames.parsing.listings import ListedPage
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, POSITIONS, Plan, Select
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
@@ -313,7 +313,7 @@ def _typed(rows: pa.Table, select: Select) -> pa.Table:
 def _served(plan: Plan, clean: GroupResult, others: pa.Table | None, before: int) -> GroupResult:
     """Return what a plan finds in a group, with the numbers of elements in the reading."""
     if others is not None and len(others):
-        result = complete(plan, clean, others)
+        result = add_mended(plan, clean, others)
     else:
         main = {select.table.element.name: len(rows) for select, rows in clean.rows if not select.table.rows}
         result = replace(clean, elements=main)
