@@ -1,4 +1,4 @@
-"""DuckDB: its connections, and the file through which a query reads documents."""
+"""Connections to DuckDB, and the files from which its queries read documents."""
 
 from __future__ import annotations
 
@@ -19,50 +19,47 @@ from osdi_frames.durable import FULL, naming
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# A batch costs a query something, however few rows it has; every core is to have some.
+# Every batch of a relation costs a query some time, but there have to be enough for all cores.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
 _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_external_file_cache = false"
 
-#: To open a database takes 20 ms. By process, since threads do not survive a fork; with the files that wait for use.
+#: The database of each process, since threads do not survive a fork, with its idle files. Opening one takes 20 ms.
 _databases: dict[int, tuple[DuckDBPyConnection, list[Lines]]] = {}
 
-#: What Arrow took its memory from before each use that is not over, and how these wait for each other.
-_before: list[pa.MemoryPool] = []
+#: Arrow's memory pool before each use of `_malloc` that has not ended.
+_previous_pools: list[pa.MemoryPool] = []
 _lock = threading.Lock()
 
 
 @contextmanager
 def _malloc() -> Iterator[None]:
-    """Let Arrow use malloc while anyone needs it.
+    """Make Arrow allocate with malloc as long as any thread is in this context.
 
-    Its own allocator gives free pages back to the system at once, which clears them for the next group again: a
-    fifth of the time of a reading.
+    Arrow's own allocator returns free pages to the system at once, which then clears them again for the next group;
+    that takes a fifth of the time of a pass.
     """
     with _lock:
-        _before.append(pa.default_memory_pool())
+        _previous_pools.append(pa.default_memory_pool())
         pa.set_memory_pool(pa.system_memory_pool())
     try:
         yield
     finally:
         with _lock:
-            pool = _before.pop()
-            if not _before:
+            pool = _previous_pools.pop()
+            if not _previous_pools:
                 pa.set_memory_pool(pool)
 
 
 @contextmanager
-def _stopping() -> Iterator[None]:
-    """Let Ctrl-C, and the error of a full disk, be what they are in Python.
-
-    DuckDB makes errors of its own of them, as of a document that is refused.
-    """
+def _python_errors() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` for Ctrl-C and `OSError` for a full disk, which DuckDB reports as errors of its own."""
     try:
         yield
     except Exception as error:
-        said = str(error)
-        if "Query interrupted" in said or said.rstrip(": \n").endswith("KeyboardInterrupt"):
+        message = str(error)
+        if "Query interrupted" in message or message.rstrip(": \n").endswith("KeyboardInterrupt"):
             raise KeyboardInterrupt from error
-        full = next((number for number in FULL if os.strerror(number) in said), None)
+        full = next((number for number in FULL if os.strerror(number) in message), None)
         if full and not isinstance(error, OSError):
             raise OSError(full, os.strerror(full), "temporary files of DuckDB") from error
         raise
@@ -70,16 +67,16 @@ def _stopping() -> Iterator[None]:
 
 @contextmanager
 def engine() -> Iterator[Engine]:
-    """Open a connection; what it holds goes with it."""
-    import duckdb  # takes a tenth of the time that pandas takes: not before something is read
+    """Open a connection to this process's database; closing it deletes its relations and tables."""
+    import duckdb  # only when something is read: the import takes a tenth of that of pandas
 
     if os.getpid() not in _databases:
-        # Who asks several queries at a time has threads of its own, which would wait for those of the database.
+        # Callers that need several cores query from several threads, which DuckDB's own threads would slow down.
         _databases.setdefault(os.getpid(), (duckdb.connect(config={"threads": 1}), []))
     database, idle = _databases[os.getpid()]
     connection, lines = database.cursor(), idle.pop() if idle else Lines()
     try:
-        with _stopping(), _malloc():
+        with _python_errors(), _malloc():
             connection.execute(_SETTINGS)
             yield Engine(connection, lines, idle)
     finally:
@@ -88,7 +85,10 @@ def engine() -> Iterator[Engine]:
 
 
 def refused() -> tuple[type[Exception], ...]:
-    """Return the errors of DuckDB for invalid JSON; the last comes where its message cuts a character in two."""
+    """Return the errors that DuckDB raises for invalid JSON.
+
+    A `UnicodeDecodeError` is one of them: DuckDB cuts the document in its message, possibly inside a character.
+    """
     import duckdb
 
     return duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError
@@ -96,8 +96,8 @@ def refused() -> tuple[type[Exception], ...]:
 
 @atexit.register
 def _close() -> None:
-    if mine := _databases.pop(os.getpid(), None):
-        mine[0].close()
+    if entry := _databases.pop(os.getpid(), None):
+        entry[0].close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,34 +106,34 @@ class Engine:
 
     connection: DuckDBPyConnection
     lines: Lines
-    """Documents that a query reads as a file."""
+    """The file of documents that queries read."""
     idle: list[Lines]
-    """Files that wait for the next use."""
+    """The files of earlier connections, kept for later ones."""
 
     def release(self) -> None:
-        """Return the memory of ended queries, which what is made of their rows needs."""
-        # DuckDB keeps what queries have freed for the next ones; whenever its limit is set, it gives that back.
+        """Return the memory of ended queries to the system, before a step that needs much memory."""
+        # DuckDB keeps the memory of ended queries for the next ones, until its limit is set.
         self.connection.execute("RESET memory_limit")
-        self.lines.clear()  # of an earlier reading that failed
+        self.lines.clear()  # not empty after a pass that failed
         self.idle.clear()
         pa.default_memory_pool().release_unused()
 
     def put(self, name: str, table: pa.Table) -> None:
-        """Let a relation hold some rows."""
+        """Make a table available to queries as a relation, in place of an earlier one of this name."""
         rows = min(max(_FEWEST_ROWS, -(-table.num_rows // _BATCHES)), _MOST_ROWS)
         if any(column.num_chunks * _FEWEST_ROWS > len(column) for column in table.columns):
             table = table.combine_chunks()
-        with _stopping():
+        with _python_errors():
             self.connection.register(name, pa.Table.from_batches(table.to_batches(rows), table.schema))
 
     def ask(self, query: str) -> pa.Table:
-        """Return the rows of a query."""
-        with _stopping():
+        """Run a query and return its rows."""
+        with _python_errors():
             return self.connection.sql(query).to_arrow_table()
 
 
 class Lines:
-    """A file of documents, rewritten for each query: in memory on Linux, temporary elsewhere."""
+    """A file of documents that is rewritten for each query: in memory on Linux, a temporary file elsewhere."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -148,22 +148,22 @@ class Lines:
 
     def write(self, parts: Iterable[pa.Buffer]) -> None:
         """Replace the content."""
-        # Its memory is used again, so it is not emptied before.
+        # The file is overwritten and then truncated, since emptying it first would free its memory.
         with naming(self.address), open(self.address, "r+b") as file:  # noqa: PTH123 (an address is text)
             self.size = sum(map(file.write, parts))
             file.truncate()
 
     def clear(self) -> None:
-        """Return its memory."""
+        """Empty the file, which frees its memory."""
         os.truncate(self.address, 0)
         self.size = 0
 
 
 def sql_name(name: str) -> str:
-    """Return an identifier of SQL."""
+    """Return a name as an SQL identifier in double quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def sql_text(text: str) -> str:
-    """Return a text of SQL."""
+    """Return a text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"

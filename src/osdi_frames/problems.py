@@ -1,4 +1,4 @@
-"""Problems: what no table takes, where, why."""
+"""Problems: the parts of an archive that no table can hold, with their places, and the policy for them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ OnError = Literal["raise", "skip"]
 
 
 class ProblemKind(StrEnum):
-    """What a problem is, as the column `problem` of `check` shows it."""
+    """The kinds of problems, whose texts are the values of the column `problem` of `check`."""
 
-    NO_FILE = "unreadable file"  # or a folder, or not to its end
+    NO_FILE = "unreadable file"  # or folder; also a file that can be read only in part
     EMPTY_FILE = "empty file"
     UNREAD_FILE = "a file that is not read"  # in a folder or container: no reader takes its kind
-    QUARANTINE = "in quarantine"  # a receiver keeps bodies that are not deliveries; they are not read
-    FILE_NAME = "a file name that is not UTF-8"  # it is read; its name is shown with escapes
-    LIMIT = "limit exceeded"  # of `Limits`
+    QUARANTINE = "in quarantine"  # a body that a receiver did not accept as a delivery; it is not read
+    FILE_NAME = "a file name that is not UTF-8"  # the file is read; its name is shown with escapes
+    LIMIT = "limit exceeded"  # one of `Limits`
     NOT_UTF8 = "not UTF-8"
     NOT_JSON = "not JSON"
     NO_DOCUMENT = "not a page, an event or a delivery"
-    NO_ELEMENTS = "a document without elements"  # an empty page, or an object that is none
+    NO_ELEMENTS = "a document without elements"  # an empty page, or an object that only resembles one
     UNCLEAR = "a resource whose type is not clear"
     NO_TYPE = "an element without a type key"
-    NO_TIME = "an envelope without a time"  # it is read; received_at and fetched_at are missing
-    NO_IDENTITY = "an element without identity"  # each document that holds it is one more
+    NO_TIME = "an envelope without a time"  # its elements are read, without received_at and fetched_at
+    NO_IDENTITY = "an element without identity"  # it cannot be deduplicated: every occurrence is a row
     UNKNOWN_PREFIX = "an id under an unknown prefix"
     NO_OBJECT = "not an object"
     NO_LIST = "not a list"
@@ -46,30 +46,28 @@ class ProblemKind(StrEnum):
     NO_NUMBER = "not a number"
     LARGE_NUMBER = "not a number of 64 bits"
     NO_AMOUNT = "not an amount"  # of at most 13 digits before the point, and two after it
-    ODD_NUMBER = "a number not of JSON, or not of 64 bits"  # NaN, Infinity, 1e400: others refuse the file
+    ODD_NUMBER = "a number not of JSON, or not of 64 bits"  # NaN, Infinity, 1e400: other readers fail at it
     NO_DATETIME = "not a datetime"  # of ISO 8601
     SURROGATE = "a lone surrogate, read as U+FFFD"  # half of a character
     DOUBTFUL_DATE = "doubtful date, far from most others"  # by more than ten years
-    INCOMPLETE = "incomplete collection"  # its newest total says that the service lists more of it
-    UNKNOWN_STATUS = "unknown status"  # it counts
+    INCOMPLETE = "incomplete collection"  # its newest total is larger than the number of its records
+    UNKNOWN_STATUS = "unknown status"  # reports count its rows
     DUPLICATE_KEY = "duplicate key, the first is read"
-    UNDECLARED = "undeclared key"  # of no table: perhaps a new field of the service
-    NOT_READ = "key not read"  # it is known, and no column reads it
-    UNWRAPPED = "unwrapped"  # read from inside of other JSON, a text or a log line; not what the service sent
-    OTHER_TYPE = "other type"  # of an element or a collection, which no table declares
+    UNDECLARED = "undeclared key"  # no table declares it: perhaps a new field of the service
+    NOT_READ = "key not read"  # declared as known, but no column reads it
+    UNWRAPPED = "unwrapped"  # a document found inside of other JSON, a text or a log line
+    OTHER_TYPE = "other type"  # an element or collection of a type that no table declares
 
 
-#: What to do about a resource whose type is not clear.
+#: The advice for a resource whose type is not clear.
 _NAMED_TYPE = (
     "name its type, as deliveries and pages do: "
     '[{"osdi:signature": {…}}], {"_embedded": {"osdi:events": […]}}; '
     'or hand it over parsed, and name the table: read_table(json.load(file), "signatures")'
 )
 
-_PASSED_OVER: Final = (
-    'open it with on_error="skip" (--on-error skip) to pass over it; osdi_frames.check lists all'
-)
-#: What to do about what holds nothing that the service sent: to pass over it could lose what it should have held.
+_SKIP: Final = 'open it with on_error="skip" (--on-error skip) to pass over it; osdi_frames.check lists all'
+#: The advice for a document that contains nothing of the service: skipping it could lose data.
 _NOTHING_INSIDE: Final = (
     "nothing that the service sends is in it, as JSON, text, base64, form or log line: hand over what holds it "
     '(of a frame: open(frame["payload"])), or take this out of the source; osdi_frames.check lists all'
@@ -77,9 +75,9 @@ _NOTHING_INSIDE: Final = (
 _REMEDIES: Final = dict.fromkeys(
     (ProblemKind.NO_DOCUMENT, ProblemKind.NO_TYPE, ProblemKind.QUARANTINE), _NOTHING_INSIDE
 )
-FAR: Final = 10  # years without any row: what lies beyond them is far from the rest
+FAR: Final = 10  # years without any date that make the dates beyond them doubtful
 _PLAUSIBLE: Final = range(2000, 2100)
-_KINDS = 6  # of files not read that a message names
+_KINDS = 6  # the most kinds of unread files that a message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class Place:
 
     @property
     def order(self) -> tuple[str, int]:
-        """What places are sorted by; a file comes before its lines."""
+        """A key to sort places by, in which a file comes before its lines."""
         return self.source_file or "", self.source_line or 0
 
     def __str__(self) -> str:
@@ -101,30 +99,30 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong at a key of a document; with the place of that, it is a problem."""
+    """A problem at a key of a document whose place is not known yet."""
 
     problem: ProblemKind
     key: str = ""
     value: str = ""
-    """As a message shows it: see `messages.value_form`."""
+    """The masked value, from `messages.value_form`."""
     severity: Severity = "error"
     count: int = 1
-    """How often it occurs in the document."""
+    """The number of its occurrences in the document."""
 
     @property
     def detail(self) -> str:
-        """The key with the form of its value."""
+        """The key and the masked value: ``title = "xxx"``."""
         return " = ".join(filter(None, (self.key, self.value)))
 
 
 def repeated(key: object, count: int = 1) -> Finding:
-    """Return the finding of a key that an object has twice."""
+    """Return the finding for a key that an object has more than once."""
     return Finding(ProblemKind.DUPLICATE_KEY, field_name(key), severity="warning", count=count)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing in an archive that no table could take."""
+    """One thing in an archive that no table can hold, or that was changed to hold it."""
 
     place: Place
     problem: ProblemKind
@@ -133,7 +131,7 @@ class Problem:
 
     @classmethod
     def at(cls, place: Place, finding: Finding) -> Problem:
-        """Return a finding with its place."""
+        """Return the problem of a finding at a place."""
         return cls(place, finding.problem, finding.detail, finding.severity)
 
     def __str__(self) -> str:
@@ -142,9 +140,7 @@ class Problem:
 
 
 def file_name(name: str) -> str:
-    r"""Return the name of a file as text.
-
-    Bytes that are not UTF-8 are escapes; so are characters that no name can have.
+    r"""Return a file's name as valid text, with escapes for bytes that are not UTF-8 and for lone surrogates.
 
     >>> file_name("caf\udce9.json"), file_name("\ud800.json")
     ('caf\\xe9.json', '\\ud800.json')
@@ -158,7 +154,7 @@ def file_name(name: str) -> str:
 
 
 def warn_caller(message: str, category: type[UserWarning]) -> None:
-    """Warn, pointing at the line that called this package."""
+    """Issue a warning that points at the line outside of this package that called it."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and is_inside(frame):
         frame, level = frame.f_back, level + 1
@@ -167,26 +163,26 @@ def warn_caller(message: str, category: type[UserWarning]) -> None:
 
 @dataclass(slots=True)
 class Policy:
-    """What to do with problems while reading.
+    """The policy for problems of a pass: to raise the first error, or to skip and count all.
 
-    Reading stops at the first, or skips and counts.
-    A ``warning`` is something mended without loss of a row; it is listed by `check`, and stops nothing.
+    Problems of the severity ``warning`` were mended without the loss of a row; `check` lists them, none is raised.
     """
 
     on_error: OnError
     skipped: int = field(default=0, init=False)
     first: Problem | None = field(default=None, init=False)
-    """By file and line."""
+    """The first skipped problem by file and line."""
     unknown_prefix: Problem | None = field(default=None, init=False)
+    """The first problem of an unknown prefix."""
     unread: Counter[str] = field(default_factory=Counter, init=False)
-    """The files that no reader takes, by their kind."""
+    """The number of files that no reader can read, by their kind."""
 
     def __post_init__(self) -> None:
         if self.on_error not in ("raise", "skip"):
             raise InvalidArgument(f"on_error is 'raise' or 'skip', not {quoted(self.on_error)}")
 
     def handle(self, problem: Problem, count: int = 1) -> None:
-        """Stop at an error, or count as many as occur."""
+        """Raise `BadDocument` for an error, or count its occurrences if errors are skipped."""
         if problem.problem is ProblemKind.UNKNOWN_PREFIX:
             self.unknown_prefix = self.unknown_prefix or problem
         if problem.problem is ProblemKind.UNREAD_FILE:
@@ -194,13 +190,13 @@ class Policy:
         if problem.severity != "error":
             return
         if self.on_error == "raise":
-            raise BadDocument(f"{problem}; {_REMEDIES.get(problem.problem, _PASSED_OVER)}")
+            raise BadDocument(f"{problem}; {_REMEDIES.get(problem.problem, _SKIP)}")
         self.skipped += count
-        # How far ahead of documents a file is opened depends on the groups that they are read in.
-        self.first = min(self.first or problem, problem, key=lambda found: found.place.order)
+        # Problems do not come in the order of places, since files are opened before earlier documents are parsed.
+        self.first = min(self.first or problem, problem, key=lambda either: either.place.order)
 
     def close(self, warn: Callable[[str, type[UserWarning]], None] = warn_caller) -> None:
-        """Warn once each of skipped problems, of unread files, both with their count, and of an unknown prefix."""
+        """Warn once of all skipped problems, once of all unread files, and once of the first unknown prefix."""
         if self.skipped:
             count = counted(self.skipped, "problem")
             warn(f"skipped {count}, the first: {self.first}; osdi_frames.check lists all", ProblemsWarning)
@@ -218,9 +214,9 @@ class Policy:
 
 
 def trusted_years(counts: Mapping[int, int]) -> range:
-    """Return the years near most rows; dates in all others are doubtful.
+    """Return the range of years around most rows, outside of which dates are doubtful.
 
-    `counts` is the number of rows of each year that has any.
+    `counts` has the number of rows of each year. A gap of more than ten years ends the range.
 
     >>> trusted_years({1: 1, 2024: 5, 2026: 7, 9999: 2})
     range(2024, 2027)
