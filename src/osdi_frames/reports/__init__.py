@@ -1,38 +1,38 @@
-"""Reports: what staff ask of events, attendances and signatures; each takes a DataFrame and returns one.
+"""Reports on events, attendances and signatures; each takes a DataFrame and returns one.
 
-Each report is declared once, in `osdi_frames.reports.declared`; its function, the plot of the same name, the page,
-the terminal's text and the files of ``osdi-frames report`` read that declaration.
-Those on people and change are functions of their own: `engagement`, `retention`, `repeats`, `hosts`, `funnel` and
-`attribution` of a frame of acts, `compare` and `weekday_hours` of any frame with times.
+Each report by a key is declared once, in `osdi_frames.reports.declared`; its function, the plot of the same name, the
+page, the terminal's text and the files of ``osdi-frames report`` read that declaration. Reports on people and change
+have functions of their own: `engagement`, `retention`, `repeats`, `hosts`, `funnel` and `attribution` take a frame of
+acts, `compare` and `weekday_hours` any frame with times.
 
-Every row of a frame is counted in some row of its report, so the sums equal the totals: what has no value
-is the row ``(none)``, for times ``NaT`` or ``(no date)``, for numbers and booleans ``NA``. A key column
-without any value counts as text, unless it is one of times.
+Every row of a frame is counted in some row of its report, so the sums equal the totals. Rows without a value are
+counted in the row ``(none)``; in ``NaT`` or ``(no date)`` if the key is a time, in ``NA`` if it is a number or a
+boolean. A key column without any value counts as text, unless its type is a time.
 
-Frames read back from Parquet work too, by pandas, polars or DuckDB, with text as ``object``, ``category`` or
-Arrow, with counts as ``float64``, with any index; and Dask DataFrames, of which the columns that are counted are
-computed. The report is the same, and the frame is left as it was.
+Frames that pandas, polars or DuckDB read back from Parquet give the same report: text may be ``object``, ``category``
+or Arrow, counts may be ``float64``, the index may be any. Of a Dask DataFrame only the needed columns are computed. No
+report changes its frame.
 
-What a report is, and how one is made:
+One report:
 
-- `report`: what a report is; `declared`: every report
-- `making`: computes a declared report of a frame; `columns`: the columns of a caller's frame, converted
-- `groups`: values and periods to count by; `spelling`: the spellings of one value
-- `measures`: what is computed of each group, and how it is shown; `titles`: what ids and columns are called
-- `exclusion`: the rows that are not counted; `known`: up to when dates are known
+- `report`: the declaration of a report; `declared`: all reports
+- `making`: computes a declared report of a frame; `columns`: checks and converts the columns of a caller's frame
+- `groups`: groups rows by values and periods; `spelling`: merges the spellings of one value
+- `measures`: the columns of reports, their computation and their format; `titles`: titles of ids, names of columns
+- `exclusion`: the rows that are not counted; `known`: the newest date that is not doubtful
 
-The functions, by what they take:
+The functions, by the frame that they take:
 
 - `rsvps`: events; `attendances`: attendances; `signatures`: signatures
 - `change`, `participation`, `conversion`: acts; `goals`: signatures; `hours`: any frame with local times
-- `acts`: the acts that these count; `first_acts`: whom rows brought
+- `acts`: the acts that these count; `first_acts`: the rows that are their person's first act
 
 The report of an archive:
 
-- `request`: which reports, of which rows; `archive_report`: makes them; `result`: the reports with what to say of them
-- `headline`: its figures, and how RSVPs compare with attendances; `printed`: text; `movers`: the largest changes
-- `suppression`: small counts hidden in reports; `protection`, `people_protection`: which counts these are
-- `published`: what the report before showed, so that small changes are hidden, too
+- `request`: the reports to make and the columns to read; `archive_report`: makes them; `result`: reports with notes
+- `headline`: the figures in its first line; `printed`: a report as text; `movers`: the largest changes
+- `suppression`: hides small counts; `protection`, `people_protection`: find the counts to hide
+- `published`: the counts of the previous report, so that small changes are hidden, too
 """
 
 from __future__ import annotations

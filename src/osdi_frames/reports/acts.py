@@ -1,4 +1,4 @@
-"""The acts that reports on people count: those that are not excluded, in order of time, and whose they are."""
+"""The acts that reports on people count: all that are not excluded, in order of time, with their people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from osdi_frames.reports.known import RECEIPTS, Known, TimeLike, latest_time
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 from osdi_frames.tables.actions import ACTS
 
-#: What people do, as the column `action` names it: those who host last.
+#: The values of the column `action`, `hosted` last.
 ACTION_NAMES: Final = tuple(act.action for act in sorted(ACTS, key=lambda act: act.table.name == "events"))
 #: The call that reads a frame of acts.
 READER: Final = "osdi_frames.open(source).actions()"
@@ -34,19 +34,20 @@ _NEEDS: Final[Mapping[str, Convert]] = {
 
 @dataclass(frozen=True, slots=True)
 class Acts:
-    """The acts that count, in order of time.
-
-    `rows` has the converted columns, numbered from 0, and `frame` the columns to group by as they came. Acts without
-    a date are last. `started` are the people whose first act in the archive is in the frame, excluded or not, and
-    `latest` is the last time that an act can have, if that is known.
-    """
+    """The counted acts of a frame in order of time, those without a date last."""
 
     report: str
+    """The name of the report that counts them."""
     rows: pd.DataFrame
+    """The converted columns that the report needs, numbered from 0."""
     frame: pd.DataFrame
+    """The same rows of the columns to group by, not converted."""
     started: pd.Series
+    """The people whose first act in the archive is in the frame, counted or not."""
     latest: pd.Timestamp | None
+    """The latest time that an act can have; None if unknown."""
     note: str
+    """A note on acts that are not counted, and on times without a zone."""
 
     @classmethod
     def of(
@@ -58,7 +59,7 @@ class Acts:
         by: By | None = None,
         now: TimeLike | None = None,
     ) -> Acts:
-        """Take the columns that a report needs."""
+        """Convert and sort the columns of a frame of acts that a report needs."""
         include = exclusion.included(include)
         needs = ("person_id", "date", *needs)
         keys = [name for name, _ in named_keys(by, report=report)]
@@ -74,46 +75,50 @@ class Acts:
         )
         people = rows["person_id"]
         started = people[rows["number"] == 1] if "number" in needs else people.head(0)
-        kept, left_out = exclusion.counted_rows(frame.filter([exclusion.COLUMN]), include, exclusion.ACT)
+        counted_acts, left_out = exclusion.counted_rows(
+            frame.filter([exclusion.COLUMN]), include, exclusion.ACT
+        )
         note = "\n".join(filter(None, [left_out, zone_note(frame, _NEEDS)]))
         latest = latest_time([frame], now, report=report)
-        order = rows["date"].loc[kept.index].sort_values(kind="stable").index
-        rows, frame = (some.loc[order].reset_index(drop=True) for some in (rows, frame.filter([*grouping])))
+        order = rows["date"].loc[counted_acts.index].sort_values(kind="stable").index
+        rows = rows.loc[order].reset_index(drop=True)
+        frame = frame.filter([*grouping]).loc[order].reset_index(drop=True)
         return cls(report, rows, frame, started, latest, note)
 
     @property
     def known(self) -> Known:
-        """Up to when acts are known."""
+        """The dates of the acts, and the newest that is not doubtful."""
         return Known.of(self.rows["date"], self.latest, exclusion.ACT)
 
     @property
     def notes(self) -> list[str]:
-        """Which acts are not counted, and whose person is unknown."""
+        """Notes on the acts that are not counted, and on acts without a person."""
         missing = int(self.rows["person_id"].isna().sum())
         return [self.note, f"of unknown people: {counted(missing, 'act')}" if missing else ""]
 
-    def known_ones(self) -> tuple[Acts, list[str]]:
-        """Return the acts without those of doubtful dates, and a sentence on these if there are any."""
+    def without_doubtful(self) -> tuple[Acts, list[str]]:
+        """Return the acts without those of doubtful dates, and the note on these, if there are any."""
         known = self.known
         if not known.note:
             return self, []
-        kept = self.rows.index[~known.later]
-        rows, frame = (some.loc[kept].reset_index(drop=True) for some in (self.rows, self.frame))
+        is_known = ~known.later
+        rows = self.rows[is_known].reset_index(drop=True)
+        frame = self.frame[is_known].reset_index(drop=True)
         return replace(self, rows=rows, frame=frame), [known.note]
 
     def first_of_each(self, action: str | None = None) -> pd.DataFrame:
-        """Return each person's first act, or of a kind."""
+        """Return each person's first act, or first act of one kind."""
         rows = self.rows if action is None else self.rows[self.rows["action"] == action]
         return rows.dropna(subset="person_id").drop_duplicates("person_id")
 
-    def groups(self, places: pd.Index, by: By, spelling: Spelling) -> Groups:
-        """Group some of the acts by what `by` names."""
-        some = self.frame.loc[places]
-        return group(some, by, nothing=NO_SOURCE, spelling=checked_spelling(spelling), report=self.report)
+    def groups(self, indices: pd.Index, by: By, spelling: Spelling) -> Groups:
+        """Group the acts at some indices by the columns of `by`."""
+        frame = self.frame.loc[indices]
+        return group(frame, by, nothing=NO_SOURCE, spelling=checked_spelling(spelling), report=self.report)
 
 
 def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -> str:
-    """Return an action that is declared or occurs in the frame; refuse another text."""
+    """Return an action; raise InvalidArgument if it is neither declared nor in the frame."""
     if not isinstance(name, str):
         raise InvalidArgument(
             f"{report}: {argument} takes actions, as {quoted(ACTION_NAMES[0])}, not {quoted(name)}"
@@ -124,7 +129,7 @@ def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -
 
 
 def noted(report: pd.DataFrame, notes: Iterable[str], groups: Collection[str] = ()) -> pd.DataFrame:
-    """Write notes to a report's attributes, as all have."""
+    """Write notes to a report's attributes `note` and `caveat`; the notes on `groups` belong to both."""
     report.attrs["note"] = "\n".join(filter(None, [*notes, *groups]))
     report.attrs["caveat"] = "\n".join(groups)
     return report

@@ -151,11 +151,11 @@ def attendances_by(
 ) -> pd.DataFrame:
     """Count the attendances by any column, by several, or by a period of time.
 
-    Attendances, the RSVPs that an archive has one by one, and people are counted: the sum can differ from the
-    service's own totals, which reports of events count. What has no value is the row ``(none)``, and so is the literal
-    ``none`` of the service's API. `people` has no total, as one person can RSVP to two events.
-    With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between
-    the first and the last, with 0 where there was nothing, but no gap of more than ten years.
+    An attendance is one person's RSVP to one event; their sum can differ from the service's own totals, which reports
+    of events count. Rows without a value are counted in the row ``(none)``, and so are those with the text ``none``,
+    which the service's API writes for no value. `people` has no total, since a person can RSVP to two events.
+    With a time among the keys the rows are in the order of the keys. A single Grouper shows every period between
+    the first and the last, with 0 if nothing was in it; gaps of more than ten years are left out.
 
     Parameters
     ----------
@@ -173,13 +173,14 @@ def attendances_by(
     actions
         One row per act, as `Archive.actions` returns them: adds the column `new`.
     include
-        Which rows to count though they are `excluded`: some of ``gone``, ``cancelled``, ``hidden``, ``test``,
-        ``unaccepted``; ``attrs["note"]`` of the report says how many were not counted.
+        Reasons of the column `excluded` whose rows to count nevertheless: any of ``gone``, ``cancelled``, ``hidden``,
+        ``test`` and ``unaccepted``. The report's ``attrs["note"]`` has the number of rows that are not counted.
     spelling
-        ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as the note
-        says; ``"exact"`` keeps them apart.
+        ``"merged"`` counts different spellings of one source, referrer, website, region or country in one row, and
+        notes their number; ``"exact"`` keeps them apart.
     share
-        ``"total"``: `share` is of the whole frame; ``"within"``: of the rows with the same first of several keys.
+        ``"total"`` makes `share` that of the whole frame; ``"within"`` that of the rows with the same first key, if
+        there are several keys.
 
     Returns
     -------
@@ -187,26 +188,26 @@ def attendances_by(
         Indexed by its keys, most `rsvps` first, times in order. Its columns:
 
     rsvps
-        How many attendances.
+        The number of attendances.
     attended, attended_of, attended_share
-        How many of them attended; how many are of events at which anybody attended; the one over the other. No
-        columns where nobody attended; the share is missing where there is no such event.
+        The number of them marked as attended; the number of them at events at which anybody attended; the ratio of
+        both, missing if there is no such event. The report has none of these columns if nobody attended.
     people
-        How many distinct person_id; a row without one is nobody's.
+        The number of distinct person_id; rows without one count no person.
     new
-        Of these people, those who were not on the list before: this was their first act (see `Archive.actions`);
-        missing where this is known of nobody. Only with `actions`.
+        The number of these people who were not on the list before: this was their first act (see `Archive.actions`).
+        Missing if it is unknown of all of them. Only with `actions`.
     share
-        Of all rsvps of the frame, 0 to 1.
+        The share of all attendances of the frame, 0 to 1.
     first, last
         The first and the last created_date (UTC).
     cumulative
-        Over time: those up to the end of the period.
+        Over time: the number of attendances up to the end of the period.
 
     Raises
     ------
     MissingColumn
-        A frame lacks a column that is needed; all that are missing are named.
+        A frame lacks needed columns; the message names all of them.
     InvalidColumn
         `by` names a list-valued column (a row with two values would count twice), a column has a value that is not
         a whole number or not a time, or a sum does not fit 64 bits.
@@ -239,9 +240,9 @@ def attendances_over_time(
     """Count the attendances of each day, week, month or other period, periods without any included.
 
     Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper
-    takes its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the
-    service's "send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]``
-    is without it. With `by`, the columns are the counts of each value, the value with most of them first. See
+    takes its Sunday; a month by its first day. Gaps of more than ten years are left out. Rows without a created_date
+    (the service's "send test") are counted in the last row ``NaT``, if there are any; ``report[report.index.notna()]``
+    is without that row. With `by`, each value has a column of counts, the value with most of them first. See
     `attendances_by`.
 
     >>> import osdi_frames as of

@@ -1,4 +1,4 @@
-"""What changed from one period to the next, by value: what moved most is first."""
+"""Compare two consecutive periods: by value, by figure, or by what is new and gone."""
 
 from __future__ import annotations
 
@@ -25,38 +25,37 @@ from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, 
 
 @dataclass(frozen=True, slots=True)
 class _Dated:
-    """Rows with a date: its column, and what is counted.
-
-    `noun` is what a row is called.
-    """
+    """A kind of rows with a date, by the name of that column."""
 
     column: str
     convert: Convert
     noun: str
     sums: str | None = None
+    """The column that is summed up; None counts rows."""
 
 
-#: The column of the date, by the first that a frame has. Events are compared by their RSVPs.
+#: The kinds of rows that can be compared, by the first date column that a frame has.
 _DATED: Final = (
     _Dated("date", utc, exclusion.ACT),
     _Dated("start_date", local, "event", "total_accepted"),
     _Dated("created_date", utc, "row"),
 )
 
-#: Months and their like, which are no fixed time, and weeks, which begin on Monday.
+#: Periods of the calendar: months, quarters and years, which differ in length, and weeks, which begin on Monday.
 _CALENDAR: Final = re.compile(r"(\d{0,3})([WMQY])[SE]?")
 _STEPS: Final = {"W": "weeks", "M": "months", "Q": "months", "Y": "years"}
 
-#: What brought somebody to act.
+#: The columns that an attendance has in common with its RSVP.
 _BROUGHT_BY: Final = {"source", "referrer"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Length:
-    """How long a period is, and where one can begin."""
+    """The length of a period."""
 
     step: pd.DateOffset | pd.Timedelta
     unit: str
+    """The unit that a period without `until` is aligned to: W, M, Q, Y, D, h or min."""
 
     @classmethod
     def of(cls, period: Duration, *, report: str) -> _Length:
@@ -72,13 +71,11 @@ class _Length:
             raise InvalidArgument(
                 f"{report}: period is a time as '7D', or W, M, Q or Y, not {quoted(period)}"
             )
-        whole_days = length % pd.Timedelta(days=1) == pd.Timedelta(0)
-        return cls(
-            length, "D" if whole_days else "h" if length % pd.Timedelta(hours=1) == pd.Timedelta(0) else "min"
-        )
+        is_days, is_hours = (length % unit == pd.Timedelta(0) for unit in map(pd.Timedelta, ("1D", "1h")))
+        return cls(length, "D" if is_days else "h" if is_hours else "min")
 
     def last_end(self, newest: pd.Timestamp) -> pd.Timestamp:
-        """Return the end of the last period that is complete."""
+        """Return the end of the last period that ended before the newest date."""
         if self.unit in _STEPS:
             return newest.tz_localize(None).to_period(self.unit).start_time.tz_localize(newest.tz)
         return newest.floor(self.unit)
@@ -94,57 +91,58 @@ def compare(
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
-    """Compare a period with the one before, by value.
+    """Compare a period with the one before, by value, the largest change first.
 
-    What moved most is first. The two periods are equally long and follow each other: `now` ends before `until`,
-    `before` where `now` begins. Acts are counted by `date`, signatures and attendances by `created_date`, each in UTC,
-    and of events the RSVPs, ``total_accepted``, by `start_date`, the wall clock at their place.
+    The two periods are equally long and consecutive: `now` ends before `until`, `before` where `now` begins. Acts are
+    counted by `date`, signatures and attendances by `created_date`, each in UTC. Of events the RSVPs,
+    ``total_accepted``, are summed by `start_date`, the wall clock at their place.
 
-    A date far from most others, or more than a day after the newest receipt (`received_at`, `fetched_at`, where the
+    A date far from most others, or more than a day after the newest receipt (`received_at`, `fetched_at`, if the
     frame has them), is doubtful: without `until` it is set aside, and `note` names it.
 
-    By source or referrer, acts that are `attended` are left out, unless `by` names action, too: what a source brought
-    is the RSVP, often weeks before, and an act `rsvped` of the same person and event has it.
+    By source or referrer, acts `attended` are left out, unless `by` names action, too: the source brought the RSVP,
+    often weeks before, which is an act `rsvped` of the same person and event.
 
     Parameters
     ----------
     frame
-        one row per act, signature, attendance or event, with its date and what `by` names; of acts also action, where
-        there is one
+        one row per act, signature, attendance or event, with its date and the columns of `by`; acts also with
+        `action`, if they have it
     period
-        how long: a time as ``7D`` or ``6h``, or a number of weeks from Monday, months, quarters or years, as ``W``
-        or ``3M``
+        the length of a period: a time as ``7D`` or ``6h``, or a number of weeks from Monday, months, quarters or
+        years, as ``W`` or ``3M``
     by
         a column, or several
     until
-        the end of the period, itself not in it; without a zone it is UTC. If not given, the end of the last that is
+        the exclusive end of the last period; without a zone it is UTC. By default the end of the last period that is
         complete before the newest date that is not doubtful: for days a midnight, for months the first of a month
     now
-        the present, for a frame without `received_at` and `fetched_at`: no later date counts
+        the present, for a frame without `received_at` and `fetched_at`: dates after it are doubtful
     include
-        which rows to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose rows to count nevertheless; the attribute `note` has the number of the
+        others
     spelling
-        ``merged`` counts spellings of one source, referrer, website, region or country as one row, by the most
-        frequent of the whole frame; ``exact`` keeps them apart
+        ``merged`` counts spellings of one source, referrer, website, region or country in one row, named by the most
+        frequent spelling of the whole frame; ``exact`` keeps them apart
 
     Returns
     -------
     DataFrame
-        indexed by what `by` names, the largest absolute change first, then in the order of the index; values
-        without any row in both periods are left out. `note` says which periods these are, whether the last one has not
-        ended, when `until` is after the newest date, and if there is no `until`, which newer days are not compared
+        indexed by the columns of `by`, the largest absolute change first, then in the order of the index; values
+        without a row in either period are left out. `note` names the periods, and the period that has not ended if
+        `until` is after the newest date; without `until` it names the newer days that are not compared
 
-        - before: how many in the period before
-        - now: how many in the last period
+        - before: the number in the period before
+        - now: the number in the last period
         - change: now less before
-        - change_share: change over before; missing where before is 0
+        - change_share: change over before; missing if before is 0
 
     Raises
     ------
     MissingColumn
-        the frame lacks a date, or another column that is needed
+        the frame lacks a date, or another needed column
     InvalidArgument
-        `period` is no time, or `until` none
+        `period` is not a length of time, or `until` not a time
 
     Examples
     --------
@@ -174,22 +172,24 @@ def compare(
     known = Known.of(rows[dated.column], latest, dated.noun)
     periods = _Periods.of(known, period, until, report="compare")
     is_within = periods.number >= 0
-    came = is_within & _attended_by_rsvp(frame, keys)
-    within = rows.index[is_within & ~came]
+    is_left_out = is_within & _attended_by_rsvp(frame, keys)
+    within = rows.index[is_within & ~is_left_out]
     groups = group(frame, by, nothing=NO_SOURCE, spelling=spelling, report="compare")
     counts = rows[dated.sums].fillna(0) if dated.sums else pd.Series(1, index=rows.index)
     sums = counts[within].groupby([groups.number[within], periods.number[within]]).sum()
-    made = sums.unstack(fill_value=0).reindex(columns=range(2))
-    made = _changed(made.set_axis(groups.labels.take(made.index.to_numpy())))
-    made = made.iloc[(-made["change"].abs()).argsort(kind="stable")]
-    left_out = f"without {came.sum():,} attended: their RSVPs have the source" if came.any() else ""
-    caveats = [*periods.set_aside, *filter(None, [left_out]), *groups.notes]
-    notes = [note, zone_note(frame, needs), *periods.said, *periods.newer]
-    return periods.noted(noted(made, notes, caveats))
+    result = sums.unstack(fill_value=0).reindex(columns=range(2))
+    result = _with_change(result.set_axis(groups.labels.take(result.index.to_numpy())))
+    result = result.iloc[(-result["change"].abs()).argsort(kind="stable")]
+    caveats = periods.doubtful_notes
+    if is_left_out.any():
+        caveats.append(f"without {is_left_out.sum():,} attended: their RSVPs have the source")
+    caveats += groups.notes
+    notes = [note, zone_note(frame, needs), *periods.notes, *periods.newer_notes]
+    return periods.noted(noted(result, notes, caveats))
 
 
 def _attended_by_rsvp(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:
-    """Return which acts a source brought by their RSVP."""
+    """Return which acts are attendances that are left out by source or referrer, since their RSVPs are counted."""
     if "action" not in frame.columns or "action" in keys or _BROUGHT_BY.isdisjoint(keys):
         return np.zeros(len(frame), dtype=bool)
     return text(frame["action"]).eq("attended").fillna(False).to_numpy(dtype=bool)
@@ -203,10 +203,10 @@ def changes(
     now: TimeLike | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """Compare people and acts of two periods.
+    """Compare the numbers of people and acts in two consecutive periods.
 
-    The periods are those of `compare`, which also says which dates are doubtful and set aside: name the column
-    `received_at` of `Archive.actions` where you read some columns only.
+    `compare` describes the periods, and the doubtful dates that are set aside. If you read only some columns of
+    `Archive.actions`, read `received_at`, too, which shows doubtful dates.
 
     Parameters
     ----------
@@ -215,25 +215,26 @@ def changes(
     period, until, now
         as for `compare`
     include
-        which acts to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
 
     Returns
     -------
     DataFrame
-        indexed by figure: ``people``, those who acted; ``new people``, those of them who had no act before in the
-        archive; then each action of either period, as ``signed``, in the order of `Archive.actions`
+        indexed by figure: ``people``, who acted in the period; ``new people``, whose first act in the archive this was;
+        then each action of either period, as ``signed``, in the order of `Archive.actions`
 
-        - before: how many in the period before
-        - now: how many in the last period
+        - before: the number in the period before
+        - now: the number in the last period
         - change: now less before
-        - change_share: change over before; missing where before is 0
+        - change_share: change over before; missing if before is 0
 
     Raises
     ------
     MissingColumn
-        the frame lacks a column that is needed
+        the frame lacks a needed column
     InvalidArgument
-        `period` is no time, or `until` none
+        `period` is not a length of time, or `until` not a time
 
     Examples
     --------
@@ -248,19 +249,19 @@ def changes(
     """
     acts = Acts.of(actions, "action", "number", report="changes", include=include, now=now)
     periods = _Periods.of(acts.known, period, until, report="changes")
-    firsts = acts.first_of_each()
-    first = firsts.index[firsts["person_id"].isin(acts.started)]
+    first_acts = acts.first_of_each()
+    of_new = first_acts.index[first_acts["person_id"].isin(acts.started)]
     counts: dict[str, list[int]] = {"people": [], "new people": [], **{action: [] for action in ACTION_NAMES}}
-    for place in range(2):
-        within = acts.rows[periods.number == place]
+    for period_number in range(2):
+        within = acts.rows[periods.number == period_number]
         counts["people"].append(within["person_id"].nunique())
-        counts["new people"].append(int((periods.number[first] == place).sum()))
+        counts["new people"].append(int((periods.number[of_new] == period_number).sum()))
         for action in ACTION_NAMES:
             counts[action].append(int(within["action"].eq(action).sum()))
-    made = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
-    made = _changed(made[made.any(axis=1)])
-    notes = [*acts.notes, *periods.said]
-    return periods.noted(noted(made, notes, [*periods.newer, *periods.set_aside]))
+    figures = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
+    figures = _with_change(figures[figures.any(axis=1)])
+    notes = [*acts.notes, *periods.notes]
+    return periods.noted(noted(figures, notes, [*periods.newer_notes, *periods.doubtful_notes]))
 
 
 def news(
@@ -271,18 +272,16 @@ def news(
     now: TimeLike | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """List the events and petitions that are new, or gone, since the last period of `compare` began.
-
-    What was created since then is new; what a pull since then lacked is gone.
+    """List the events and petitions that were created, or found to be gone, since the last period of `compare` began.
 
     Parameters
     ----------
     tables
         ``actions`` with date; ``events``, ``petitions`` or both with title, created_date, gone_since and excluded
     period, until, now
-        as for `compare`, of the acts; without `until`, what has a doubtful date is not listed
+        as for `compare`, of the acts; without `until`, rows with a doubtful date are not listed
     include
-        which events to list though they are `excluded`
+        reasons of the column `excluded` whose events to list nevertheless
 
     Returns
     -------
@@ -291,49 +290,48 @@ def news(
 
         - kind: ``event`` or ``petition``
         - news: ``new`` or ``gone``
-        - date: when (UTC)
+        - date: created_date of what is new, gone_since of what is gone (UTC)
     """
     latest = latest_time(tables.values(), now, report="news")
     dates = convert_columns(tables["actions"], {"date": utc}, report="news")["date"]
-    periods, parts = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, until, report="news"), []
-    aside: list[str] = []
+    periods = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, until, report="news")
+    start = periods.bounds[1]
+    parts: list[pd.DataFrame] = []
+    doubtful_notes: list[str] = []
     for name in (name for name in ("events", "petitions") if name in tables):
-        frame = tables[name]
+        frame, kind = tables[name], name[:-1]
         gone = frame.assign(news="gone", date=frame["gone_since"])
         new = exclusion.split(frame, exclusion.included(include))[0]
-        known = Known.of(new["created_date"], latest, name[:-1])
+        known = Known.of(new["created_date"], latest, kind)
         if not periods.is_chosen:
-            new, aside = new[~known.later], [*aside, known.note]
+            new, doubtful_notes = new[~known.later], [*doubtful_notes, known.note]
         both = pd.concat([new.assign(news="new", date=new["created_date"]), gone])
-        parts.append(
-            both.loc[both["date"] >= periods.bounds[1], ["title", "news", "date"]].assign(kind=name[:-1])
-        )
-    made = pd.concat(parts).sort_values(["date", "title"], ascending=[False, True], kind="stable")
-    made = noted(made.set_index("title")[["kind", "news", "date"]], [], [*filter(None, aside)])
-    made.attrs["period"] = f"since {show_key(periods.bounds[1])}"
-    return made
+        parts.append(both.loc[both["date"] >= start, ["title", "news", "date"]].assign(kind=kind))
+    listed = pd.concat(parts).sort_values(["date", "title"], ascending=[False, True], kind="stable")
+    listed = noted(listed.set_index("title")[["kind", "news", "date"]], [], [*filter(None, doubtful_notes)])
+    listed.attrs["period"] = f"since {show_key(start)}"
+    return listed
 
 
-def _changed(counts: pd.DataFrame) -> pd.DataFrame:
-    """Return counts before and now with their change."""
-    made = counts.fillna(0).astype("int64").set_axis(["before", "now"], axis="columns")
-    made["change"] = made["now"] - made["before"]
-    made["change_share"] = made["change"] / made["before"].where(made["before"] > 0)
-    return made
+def _with_change(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return the counts of two periods with their change."""
+    result = counts.fillna(0).astype("int64").set_axis(["before", "now"], axis="columns")
+    result["change"] = result["now"] - result["before"]
+    result["change_share"] = result["change"] / result["before"].where(result["before"] > 0)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class _Periods:
-    """The last period, and the one before it.
-
-    `number` is 1 for dates in the last, 0 in the one before, and -1 for all others.
-    """
+    """The last period and the one before it."""
 
     known: Known
     bounds: list[pd.Timestamp]
+    """The start of the period before, the start of the last one, and its end."""
     number: NDArray[np.int64]
+    """For each date 1 in the last period, 0 in the one before, and -1 outside of both."""
     is_chosen: bool
-    """Whether the caller says where they end."""
+    """Whether the caller chose the end."""
 
     @classmethod
     def of(cls, known: Known, period: Duration, until: TimeLike | None, *, report: str) -> _Periods:
@@ -356,51 +354,50 @@ class _Periods:
         )
 
     def noted(self, report: pd.DataFrame) -> pd.DataFrame:
-        """Write to a report's attributes `period` and `periods` which periods are compared."""
+        """Write the periods to a report's attributes `period` and `periods`."""
         report.attrs |= {"period": self._compared, "periods": self._names}
         return report
 
     @property
     def _names(self) -> dict[str, str]:
-        """The days of each period, by the name of its column."""
+        """The first and last day of each period, by the name of its column."""
         before, start, end = self.bounds
-        return {"before": _named(before, start), "now": _named(start, end)}
+        return {"before": _period_name(before, start), "now": _period_name(start, end)}
 
     @property
     def _compared(self) -> str:
         return f"{self._names['now']}, against {self._names['before']}"
 
     @property
-    def said(self) -> list[str]:
-        """Sentences on the periods, and what is in neither."""
+    def notes(self) -> list[str]:
+        """Notes on the periods, on rows without a date, and on a period that has not ended."""
         newest, undated = self.known.newest, int(self.known.dates.isna().sum())
-        said = [f"without a date: {counted(undated, self.known.noun)}"] if undated else []
+        notes = [f"without a date: {counted(undated, self.known.noun)}"] if undated else []
         if pd.isna(newest):
-            return said
-        end = self.bounds[-1]
-        said.insert(0, self._compared)
-        if end > newest:
-            said.append(f"the period has not ended: the newest date is {show_key(newest)}")
-        return said
+            return notes
+        notes.insert(0, self._compared)
+        if self.bounds[-1] > newest:
+            notes.append(f"the period has not ended: the newest date is {show_key(newest)}")
+        return notes
 
     @property
-    def newer(self) -> list[str]:
-        """A sentence on newer days, where no end is given."""
+    def newer_notes(self) -> list[str]:
+        """A note on the days after the last period, unless the caller chose its end."""
         newest, end = self.known.newest, self.bounds[-1]
         if self.is_chosen or pd.isna(newest):
             return []
         return [f"{_days(end, newest)} not compared: the period has not ended"]
 
     @property
-    def set_aside(self) -> list[str]:
-        """A sentence on doubtful dates, where no end is given."""
+    def doubtful_notes(self) -> list[str]:
+        """A note on doubtful dates, unless the caller chose the end."""
         return [self.known.note] if self.known.note and not self.is_chosen else []
 
 
-def _named(start: pd.Timestamp, end: pd.Timestamp) -> str:
-    """Return a period's first and last day, or its times.
+def _period_name(start: pd.Timestamp, end: pd.Timestamp) -> str:
+    """Return a period's first and last day; its start and end if these are not midnights.
 
-    >>> _named(pd.Timestamp("2026-05-04"), pd.Timestamp("2026-05-11"))
+    >>> _period_name(pd.Timestamp("2026-05-04"), pd.Timestamp("2026-05-11"))
     '2026-05-04 to 2026-05-10'
     """
     is_of_days = start == start.normalize() and end == end.normalize()
@@ -409,7 +406,7 @@ def _named(start: pd.Timestamp, end: pd.Timestamp) -> str:
 
 
 def _days(start: pd.Timestamp, last: pd.Timestamp) -> str:
-    """Return from where to where newer dates are.
+    """Return the first and last day from one time to another.
 
     >>> _days(pd.Timestamp("2026-07-27"), pd.Timestamp("2026-08-01 17:30"))
     '2026-07-27 to 2026-08-01'

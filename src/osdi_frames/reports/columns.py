@@ -1,4 +1,4 @@
-"""The columns of a caller's frame, each converted to one dtype, whoever made the frame."""
+"""Check and convert the columns of a caller's frame to one dtype each, whatever library made the frame."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from osdi_frames.errors import InvalidColumn, MissingColumn
 from osdi_frames.messages import nearest, shorten
 
 Convert: TypeAlias = Callable[[pd.Series], pd.Series]
-"""Brings a column to one dtype, or raises TypeError, ValueError or OverflowError."""
+"""A function that converts a column to one dtype, or raises TypeError, ValueError or OverflowError."""
 
 UTC: Final = "datetime64[us, UTC]"
 LOCAL: Final = "datetime64[us]"
 
 _LARGEST: Final = 2**63 - 1
-_HALF: Final = 2.0**62  # below it, a sum of floats is exact enough
+_HALF: Final = 2.0**62  # half of it: a sum of floats below this proves that the exact sum fits 64 bits
 
 
 def convert_columns(
@@ -31,15 +31,17 @@ def convert_columns(
     report: str,
     reader: str = "",
 ) -> pd.DataFrame:
-    """Return the columns that a report counts, converted, with rows numbered from 0.
+    """Return the columns that a report needs, converted, with rows numbered from 0.
 
-    The frame must have the columns `keys`, too. An error names the `reader` of such a frame; where keys alone are
-    missing, it names columns with similar names.
+    If a column is missing, here or of `keys`, an error names the `reader` of frames that have it, or columns with
+    similar names if only keys are missing.
     """
     keys = list(keys)
     missing = [name for name in dict.fromkeys([*keys, *needs]) if name not in frame.columns]
     if missing:
-        mistyped = len(frame.columns) and keys and missing[-1] in keys  # the keys are the first
+        mistyped = (
+            len(frame.columns) and keys and missing[-1] in keys
+        )  # keys come first, so only keys are missing
         hint = nearest(missing[0], map(str, frame.columns)) if mistyped else reader
         what = f"{report} needs {', '.join(map(shorten, missing))}, which the frame does not have"
         raise MissingColumn("; ".join(filter(None, [what, hint])))
@@ -47,7 +49,7 @@ def convert_columns(
 
 
 def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
-    """Return a column in its dtype, with rows numbered from 0."""
+    """Return a converted column with rows numbered from 0; raise InvalidColumn if the conversion fails."""
     try:
         return convert(column.reset_index(drop=True))
     except (TypeError, ValueError, OverflowError) as error:
@@ -58,13 +60,13 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
 
 
 def refuse_lacking(frame: pd.DataFrame, columns: Iterable[str], *, name: str, report: str) -> None:
-    """Raise MissingColumn if a report's other frame lacks some columns."""
+    """Raise MissingColumn if a frame that a report takes in addition lacks some columns."""
     if missing := [column for column in columns if column not in frame.columns]:
         raise MissingColumn(f"{report}: {name} needs {', '.join(missing)}")
 
 
 def zone_note(frame: pd.DataFrame, needs: Mapping[str, Convert]) -> str:
-    """Return a note on the columns whose times count as UTC, though some have no zone."""
+    """Return a note on the columns with times without a zone, which count as UTC."""
     named = [
         name
         for name, convert in needs.items()
@@ -81,14 +83,14 @@ def _lacks_zone(column: pd.Series) -> bool:
 
 
 def coded(column: pd.Series) -> tuple[NDArray[Any], pd.Index]:
-    """Return the number of each row's text, -1 where it is missing, and the texts."""
+    """Return the code of each row's text, -1 for a missing one, and the texts by code."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy(), column.cat.categories.astype("str")
     return pd.factorize(column.astype("str"))
 
 
 def identity(column: pd.Series) -> pd.Series:
-    """Convert ids to numbers; a blank id is missing."""
+    """Convert ids to integer codes; a blank id is missing."""
     if is_integer_dtype(column.dtype):
         return column
     codes, texts = coded(column)
@@ -97,7 +99,7 @@ def identity(column: pd.Series) -> pd.Series:
 
 
 def whole(column: pd.Series) -> pd.Series:
-    """Convert to whole numbers, which may be missing and whose sum fits 64 bits, where pandas would wrap."""
+    """Convert to whole numbers; raise OverflowError if their sum exceeds 64 bits, which pandas would wrap."""
     with np.errstate(invalid="ignore"):  # a float beyond 64 bits is an error, and not also a warning
         counts: pd.Series = column.astype("Int64")
     if counts.astype("float64").abs().sum() > _HALF and sum(map(abs, counts.dropna().tolist())) > _LARGEST:
@@ -106,27 +108,27 @@ def whole(column: pd.Series) -> pd.Series:
 
 
 def utc(column: pd.Series) -> pd.Series:
-    """Convert times to UTC, for which times without a zone are taken."""
+    """Convert times to UTC; times without a zone are UTC already."""
     return _parsed(column, utc=True).astype(UTC)
 
 
 def local(column: pd.Series) -> pd.Series:
-    """Convert to wall clocks (interface 2.1): a zone is dropped, and the hour never shifted."""
+    """Convert to wall clocks (interface 2.1): drop the zone without shifting the hour."""
     times: pd.Series = _parsed(column).dt.tz_localize(None)
     return times.astype(LOCAL)
 
 
 def time(column: pd.Series) -> pd.Series:
-    """Convert times with a zone to UTC, and leave times without one as wall clocks."""
+    """Convert times with a zone to UTC, and keep times without one as wall clocks."""
     times = column if is_datetime64_any_dtype(column.dtype) else _parsed(column)
     return times.astype(LOCAL) if times.dt.tz is None else times.astype(UTC)
 
 
 def text(column: pd.Series) -> pd.Series:
-    """Convert to texts."""
+    """Convert to texts; of categories each text is converted once, where pandas would convert every row."""
     if not isinstance(column.dtype, pd.CategoricalDtype):
         return column.astype("str")
-    codes, texts = coded(column)  # pandas would convert each row
+    codes, texts = coded(column)
     return pd.Series(texts.array.take(codes, allow_fill=True), column.index)
 
 

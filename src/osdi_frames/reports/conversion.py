@@ -1,4 +1,4 @@
-"""From one act to another: how many people get there, and where they came from."""
+"""How many people go from one act to another, and what brought them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from osdi_frames.reports.groups import By
 from osdi_frames.reports.known import Duration, TimeLike, parsed
 from osdi_frames.reports.spelling import Spelling, checked_spelling
 
-_Z: Final = NormalDist().inv_cdf(0.975)  # of a 95% interval
+_Z: Final = NormalDist().inv_cdf(0.975)  # the quantile of a 95% interval
 _STEPS: Final = ("signed", "rsvped", "attended")
 
 
@@ -32,10 +32,9 @@ def funnel(
 ) -> pd.DataFrame:
     """Count the people who reach each of several steps.
 
-    Each person starts at their first act of the first step. A later step is reached by an act at or after that of the
-    step before, no later than `within` after the start; it may lie between others. A person is counted once a step.
-    Acts without a date, or whose person is not known, reach no step. Nor do those with a doubtful date, as `compare`
-    has it: they are set aside, and `note` names them.
+    Each person starts with their first act of the first step. They reach a later step by an act at or after that of the
+    step before, and no later than `within` after the start; other acts may lie between. Each step counts a person once.
+    Acts without a date or a person reach no step, nor do acts with a doubtful date (see `compare`), which `note` names.
 
     The interval is Wilson's, with z = 1.96, of the share p of the n people of the first step:
     ``(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)``.
@@ -49,32 +48,33 @@ def funnel(
     within
         the longest time from the first step to any other
     by
-        a column, or several, of the act at which a person starts: a funnel for each of its values
+        a column, or several: a funnel for each value that the people's first acts have in it
     now
         as for `compare`
     include
-        which acts to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
     spelling
-        ``merged`` counts spellings of one source, referrer, website, region or country as one value of `by`;
-        ``exact`` keeps them apart
+        ``merged`` counts different spellings of one source, referrer, website, region or country as one value of
+        `by`; ``exact`` keeps them apart
 
     Returns
     -------
     DataFrame
         indexed by step, in order; with `by` by its values and step, most people at the first step first. The attribute
-        `within` is the longest time in words; `note` says how many people started so late that it has not passed
+        `within` is the longest time in words; `note` has the number of people who started less than it ago
 
-        - people: how many reached the step
-        - of_first: of the people of the first step, 0 to 1; missing where there are none
-        - of_previous: of the people of the step before; missing for the first step, and where there are none
+        - people: the number of people who reached the step
+        - of_first: their share of the people of the first step, 0 to 1; missing if these are none
+        - of_previous: their share of the people of the step before; missing for the first step, and if these are none
         - low, high: the 95% interval of of_first; missing for the first step, whose share is 1
 
     Raises
     ------
     MissingColumn
-        the frame lacks a column that is needed
+        the frame lacks a needed column
     InvalidArgument
-        a step is mistyped or comes twice, there is one alone, or `within` is no time
+        a step is mistyped or repeated, there are fewer than two, or `within` is not a length of time
 
     Examples
     --------
@@ -83,42 +83,44 @@ def funnel(
     ...     "date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-05-09", "2026-07-01"], utc=True),
     ...     "action": ["signed", "signed", "rsvped", "rsvped"],
     ... })
-    >>> made = funnel(actions, ["signed", "rsvped"], within="30D").round(2)
-    >>> made["people"].to_dict(), made["of_first"].to_dict(), made.loc["rsvped", ["low", "high"]].tolist()
+    >>> table = funnel(actions, ["signed", "rsvped"], within="30D").round(2)
+    >>> table["people"].to_dict(), table["of_first"].to_dict(), table.loc["rsvped", ["low", "high"]].tolist()
     ({'signed': 2, 'rsvped': 1}, {'signed': 1.0, 'rsvped': 0.5}, [0.09, 0.91])
     """
     checked_spelling(spelling)
     limit = _duration(within)
-    acts, aside = Acts.of(actions, "action", report="funnel", include=include, by=by, now=now).known_ones()
+    acts, doubtful_notes = Acts.of(
+        actions, "action", report="funnel", include=include, by=by, now=now
+    ).without_doubtful()
     steps = _checked_steps(steps, acts.rows)
     reached = _reached(acts, steps, limit)
     start = reached[steps[0]]
     size = pd.DataFrame({step: times.notna() for step, times in reached.items()}).astype("int64")
-    notes: tuple[str, ...] = tuple(aside)
+    notes = doubtful_notes
     if by is None:
-        made = _shares(pd.DataFrame([size.sum()], columns=list(steps)).astype("int64"))
-        made.index = pd.Index(steps, name="step")
+        table = _shares(pd.DataFrame([size.sum()], columns=list(steps)).astype("int64"))
+        table.index = pd.Index(steps, name="step")
     else:
         groups = acts.groups(start.index, by, spelling)
         people = size.groupby(groups.number.to_numpy()).sum().reindex(range(len(groups.labels)), fill_value=0)
         order = groups.ranked(people[steps[0]])
         labels = groups.labels.take(order)
-        made = _shares(people.iloc[order])
+        table = _shares(people.iloc[order])
         parts = [labels.get_level_values(level).repeat(len(steps)) for level in range(labels.nlevels)]
-        made.index = pd.MultiIndex.from_arrays(
+        table.index = pd.MultiIndex.from_arrays(
             [*parts, pd.Index([*steps] * len(labels), dtype="str")], names=[*labels.names, "step"]
         )
-        notes = (*aside, *groups.notes)
-    early = int((start > acts.known.newest - limit).sum())
+        notes = [*doubtful_notes, *groups.notes]
+    recent = int((start > acts.known.newest - limit).sum())
     length = _in_words(within, limit)
-    if early:
-        notes = (
+    if recent:
+        notes = [
             *notes,
-            f"{counted(early, 'person', 'people')} began less than {length} before the newest act",
-        )
-    made = noted(made, acts.notes, notes)
-    made.attrs["within"] = length
-    return made
+            f"{counted(recent, 'person', 'people')} began less than {length} before the newest act",
+        ]
+    table = noted(table, acts.notes, notes)
+    table.attrs["within"] = length
+    return table
 
 
 def _duration(within: Duration) -> pd.Timedelta:
@@ -129,7 +131,7 @@ def _duration(within: Duration) -> pd.Timedelta:
 
 
 def _in_words(within: Duration, limit: pd.Timedelta) -> str:
-    """Return a time in days, if it is whole days.
+    """Return a length of time as a number of days if it has no fraction of a day, else as the caller wrote it.
 
     >>> _in_words("30D", pd.Timedelta("30D")), _in_words("6h", pd.Timedelta("6h"))
     ('30 days', '6h')
@@ -149,29 +151,31 @@ def _checked_steps(steps: Any, rows: pd.DataFrame) -> list[str]:
 
 
 def _reached(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> dict[str, pd.Series]:
-    """Return when each person reached each step, by the place of their first act of the first step."""
+    """Return for each step the time at which each person reached it, indexed by the row of the person's first act."""
     rows = acts.rows.dropna(subset=["person_id", "date"])
     of_step = {step: rows[rows["action"] == step] for step in steps}
-    anchors = of_step[steps[0]].drop_duplicates("person_id")
-    place = pd.Series(anchors.index, anchors["person_id"].array)
-    start = anchors["date"]
+    first_acts = of_step[steps[0]].drop_duplicates("person_id")
+    first_act_of = pd.Series(first_acts.index, first_acts["person_id"].array)
+    start = first_acts["date"]
     times = {steps[0]: start}
-    before = start
+    previous = start
     for step in steps[1:]:
         later = of_step[step]
-        later = later.assign(place=later["person_id"].map(place)).dropna(subset="place")
-        at = later["place"].astype("int64").array
-        is_next = (later["date"].array >= before.reindex(at).array) & (
-            later["date"].array - start.reindex(at).array <= limit
+        later = later.assign(first_act=later["person_id"].map(first_act_of)).dropna(subset="first_act")
+        first_act = later["first_act"].astype("int64").array
+        dates = later["date"].array
+        is_next = (dates >= previous.reindex(first_act).array) & (
+            dates - start.reindex(first_act).array <= limit
         )
-        first = later[is_next].drop_duplicates("person_id")
-        before = pd.Series(first["date"].array, first["place"].astype("int64").array).reindex(start.index)
-        times[step] = before
+        reaching = later[is_next].drop_duplicates("person_id")
+        indices = reaching["first_act"].astype("int64").array
+        previous = pd.Series(reaching["date"].array, indices).reindex(start.index)
+        times[step] = previous
     return times
 
 
 def _shares(people: pd.DataFrame) -> pd.DataFrame:
-    """Return the shares of people, a row per step, of people with a row per group and a column per step."""
+    """Return the report's columns, a row per group and step, from the people of each group (row) and step (column)."""
     counts = people.to_numpy("float64")
     first, previous = counts[:, :1], counts[:, :-1]
     share = np.divide(counts, first, out=np.full_like(counts, np.nan), where=first > 0)
@@ -186,8 +190,8 @@ def _shares(people: pd.DataFrame) -> pd.DataFrame:
         "low": np.maximum((middle - spread) / (1 + _Z**2 / n), 0),
         "high": np.minimum((middle + spread) / (1 + _Z**2 / n), 1),
     }
-    made = {name: values.ravel() for name, values in columns.items()}
-    return pd.DataFrame({"people": people.to_numpy("int64").ravel(), **made})
+    shares = {name: values.ravel() for name, values in columns.items()}
+    return pd.DataFrame({"people": people.to_numpy("int64").ravel(), **shares})
 
 
 def attribution(
@@ -199,47 +203,46 @@ def attribution(
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
-    """Count the people who acted, by what brought them.
+    """Count the people who acted by the source that brought them.
 
-    With ``touch="first"`` they came from the source of their first act of any kind, which brought them into the
-    archive; with ``touch="last"`` from that of their first act of the kind `to`, which made them do it. An act that
-    is the first of both is counted with both. Each person is in one row, so the sum is the number of people. An act
-    without a date comes after those with one.
+    ``touch="first"`` takes the source of their first act of any kind, which brought them into the archive;
+    ``touch="last"`` that of their first act of the kind `to`. If both are the same act, each counts it. Each person is
+    in one row, so the sum is the number of people. Acts without a date come after those with one.
 
     Parameters
     ----------
     actions
-        one row per act, with person_id, date, action and what `by` names, as ``osdi_frames.open(source).actions()``
-        returns it
+        one row per act, with person_id, date, action and the columns of `by`, as
+        ``osdi_frames.open(source).actions()`` returns it
     to
-        what they did: a value of `action`
+        a value of `action`: the people who did this are counted
     by
         a column, or several: source, referrer, website, …
     touch
         ``first``, ``last``, or ``both``
     include
-        which acts to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
     spelling
-        ``merged`` counts spellings of one source, referrer, website, region or country as one row; ``exact`` keeps
-        them apart
+        ``merged`` counts different spellings of one source, referrer, website, region or country in one row;
+        ``exact`` keeps them apart
 
     Returns
     -------
     DataFrame
-        indexed by what `by` names, most people first, then in the order of the index
+        indexed by the columns of `by`, most people first, then in the order of the index
 
-        - people: how many people
-        - share: of all who did it, 0 to 1
+        - people: the number of people
+        - share: their share of all people who did it, 0 to 1
 
-        With ``both`` there are instead first_people, first_share, last_people and last_share, in the order of
-        first_people
+        With ``both`` its columns are first_people, first_share, last_people and last_share, most first_people first
 
     Raises
     ------
     MissingColumn
-        the frame lacks a column that is needed
+        the frame lacks a needed column
     InvalidArgument
-        `to` is mistyped, or `touch` is none of these
+        `to` or `touch` is mistyped
 
     Examples
     --------
@@ -266,14 +269,13 @@ def attribution(
     }
     groups = acts.groups(pd.Index(np.concatenate([*touched.values()]), dtype="int64"), by, spelling)
     numbers = np.split(groups.number.to_numpy(), len(touched))
-    made = pd.DataFrame(index=groups.labels)
+    table = pd.DataFrame(index=groups.labels)
     for name, number in zip(touched, numbers, strict=True):
         people = np.bincount(number, minlength=len(groups.labels)).astype("int64")
-        start = f"{name}_" if touch == "both" else ""
-        made[f"{start}people"], made[f"{start}share"] = people, people / max(len(last), 1)
-    made = made.iloc[groups.ranked(made.iloc[:, 0])]
-    earlier = int((~first["person_id"].isin(acts.started)).sum()) if touch != "last" else 0
-    began = (
-        f"{counted(earlier, 'person', 'people')} acted before the first act in the frame" if earlier else ""
-    )
-    return noted(made, [*acts.notes, began], groups.notes)
+        prefix = f"{name}_" if touch == "both" else ""
+        table[f"{prefix}people"], table[f"{prefix}share"] = people, people / max(len(last), 1)
+    table = table.iloc[groups.ranked(table.iloc[:, 0])]
+    notes = acts.notes
+    if touch != "last" and (earlier := int((~first["person_id"].isin(acts.started)).sum())):
+        notes.append(f"{counted(earlier, 'person', 'people')} acted before the first act in the frame")
+    return noted(table, notes, groups.notes)

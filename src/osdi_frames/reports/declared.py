@@ -1,7 +1,7 @@
-"""Every report, declared once: its function, plot, page, terminal text and files read it here.
+"""Every report, declared once: its function, plot, page, terminal text and files read the declaration.
 
-To add a report is to add it to `REPORTS`, and a function to the module of its table where people are to call it. What
-an archive's report has on people and change is in `REPORTS_ON_CHANGE` and `REPORTS_ON_PEOPLE`.
+A new report is a new entry of `REPORTS`, and a function in the module of its table if callers are to have one. The
+reports on people and change that the report of an archive has are in `REPORTS_ON_CHANGE` and `REPORTS_ON_PEOPLE`.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ REPORTS: Final = (
     Report(COUNTED_SIGNATURES, "signatures_by", heading(COUNTED_SIGNATURES.unit)),
     _over_time(COUNTED_SIGNATURES, measures.SIGNATURES_OVER_TIME),
 )
-"""Every report by a key; those of the standard set in the order in which ``osdi-frames report`` makes them."""
+"""Every report by a key, in the order in which ``osdi-frames report`` makes those of the standard set."""
 
-#: The same by their names.
+#: The reports of `REPORTS` by their names.
 DECLARED: Final = {report.name: report for report in REPORTS}
 
-#: Those of the standard set. An archive's report does not join: its filters on events by date would leave attendances
-#: without a campaign.
+#: The reports of `REPORTS` that the report of an archive has. It has none that joins attendances with events, since a
+#: filter on the date of events would leave attendances without a campaign.
 KEYED: Final = tuple(report for report in REPORTS if report.by is not None and report.joined is None)
 
 
@@ -113,39 +113,39 @@ _TITLES: Final = ("title", "created_date", "gone_since", "fetched_at")
 
 
 def _acts(*columns: str) -> dict[str, tuple[str, ...]]:
-    """Name the columns of acts that a report needs."""
+    """Return the columns of acts that a report needs: the ones that all need, and its own."""
     return {COUNTED_ACTS.table: ("person_id", "date", "received_at", *columns)}
 
 
 def _changes_by(*keys: str) -> ReportFunction:
-    """Compare the acts of two periods by some columns."""
+    """Return the function that compares the acts of two periods by some columns."""
 
-    def make(tables: TablesRead, how: Choices) -> pd.DataFrame:
+    def make(tables: TablesRead, choices: Choices) -> pd.DataFrame:
         return compare(
             tables[COUNTED_ACTS.table],
-            how.compare,
+            choices.compare,
             by=[*keys],
-            now=how.now,
-            include=how.include,
-            spelling=how.spelling,
+            now=choices.now,
+            include=choices.include,
+            spelling=choices.spelling,
         )
 
     return make
 
 
-def _funnel(tables: TablesRead, how: Choices) -> pd.DataFrame:
-    """Return the funnel, if somebody reached its second step."""
-    made = funnel(tables[COUNTED_ACTS.table], now=how.now, include=how.include)
-    return made if made["people"].iloc[1] else made.iloc[:0]
+def _funnel(tables: TablesRead, choices: Choices) -> pd.DataFrame:
+    """Return the funnel, without rows if nobody reached its second step."""
+    report = funnel(tables[COUNTED_ACTS.table], now=choices.now, include=choices.include)
+    return report if report["people"].iloc[1] else report.iloc[:0]
 
 
 def _without_total(name: str) -> Measure:
-    """Show counts of which several have no total."""
+    """Declare a column of counts without a total."""
     return Measure(name, total=None)
 
 
 def _share(name: str) -> Measure:
-    """Show a share of which several have no total."""
+    """Declare a column of shares without a total."""
     return Measure(name, "share", None, "float64")
 
 
@@ -162,8 +162,8 @@ REPORTS_ON_CHANGE: Final = (
         "changes",
         "Change in people and acts",
         own_measures=tuple(replace(column, total=None) for column in _COMPARED),
-        function=lambda tables, how: changes(
-            tables[COUNTED_ACTS.table], how.compare, now=how.now, include=how.include
+        function=lambda tables, choices: changes(
+            tables[COUNTED_ACTS.table], choices.compare, now=choices.now, include=choices.include
         ),
         needs=_acts("action", "number"),
         part=_CHANGED,
@@ -197,7 +197,9 @@ REPORTS_ON_CHANGE: Final = (
             Measure("news", "text", None, "str"),
             Measure("date", "time", None, "time"),
         ),
-        function=lambda tables, how: news(tables, how.compare, now=how.now, include=how.include),
+        function=lambda tables, choices: news(
+            tables, choices.compare, now=choices.now, include=choices.include
+        ),
         needs=_acts() | {"events": _TITLES, "petitions": _TITLES},
         part=_CHANGED,
     ),
@@ -213,8 +215,8 @@ REPORTS_ON_CHANGE: Final = (
             Measure("reached", "time", None, "time"),
             Measure("expected", "time", None, "time"),
         ),
-        function=lambda tables, how: goals(
-            tables["signatures"], how.goals, tables["petitions"], now=how.now, include=how.include
+        function=lambda tables, choices: goals(
+            tables["signatures"], choices.goals, tables["petitions"], now=choices.now, include=choices.include
         ),
         needs={
             "signatures": ("petition_id", "created_date", *RECEIPTS),
@@ -234,7 +236,7 @@ REPORTS_ON_PEOPLE: Final = (
             _without_total("returning"),
             Measure("actions"),
         ),
-        function=lambda tables, how: engagement(tables[COUNTED_ACTS.table], include=how.include),
+        function=lambda tables, choices: engagement(tables[COUNTED_ACTS.table], include=choices.include),
         needs=_acts("number"),
         part=_WHO,
         caption=_COMING,
@@ -260,8 +262,8 @@ REPORTS_ON_PEOPLE: Final = (
             Measure("last_people"),
             Measure("last_share", "share", dtype="float64"),
         ),
-        function=lambda tables, how: attribution(
-            tables[COUNTED_ACTS.table], touch="both", include=how.include, spelling=how.spelling
+        function=lambda tables, choices: attribution(
+            tables[COUNTED_ACTS.table], touch="both", include=choices.include, spelling=choices.spelling
         ),
         needs=_acts("action", "number", "source"),
         part=_WHO,
@@ -271,7 +273,9 @@ REPORTS_ON_PEOPLE: Final = (
         "retention",
         "Who came back, by the month of the first act",
         own_measures=(Measure("people"),),
-        function=lambda tables, how: retention(tables[COUNTED_ACTS.table], now=how.now, include=how.include),
+        function=lambda tables, choices: retention(
+            tables[COUNTED_ACTS.table], now=choices.now, include=choices.include
+        ),
         needs=_acts("number"),
         part=_WHO,
         caption=_COMING,
@@ -282,14 +286,14 @@ REPORTS_ON_PEOPLE: Final = (
         "repeats",
         "People by how often they acted",
         own_measures=(Measure("people"), Measure("share", "share", dtype="float64")),
-        function=lambda tables, how: repeats(tables[COUNTED_ACTS.table], include=how.include),
+        function=lambda tables, choices: repeats(tables[COUNTED_ACTS.table], include=choices.include),
         needs=_acts(),
         part=_WHO,
         caption=_COMING,
     ),
 )
 
-#: What an archive's report is made of, in its order.
+#: The reports that the report of an archive has, in its order.
 STANDARD: Final = (*REPORTS_ON_CHANGE, *KEYED, *REPORTS_ON_PEOPLE)
-#: The reports whose rows are gains and losses.
+#: The reports whose largest gains and losses are shown first.
 MOVED: Final = ("changes_by_source", "changes_by_title")

@@ -1,4 +1,4 @@
-"""Rows that reports leave out by the column `excluded`, unless `include` names the reason."""
+"""The rows that reports do not count: those with a reason in the column `excluded`, unless `include` has it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from osdi_frames.tables import element_types
 from osdi_frames.tables.resource import GONE_SINCE
 
 COLUMN: Final = "excluded"
-#: Every reason, in the order in which they are declared.
+#: All reasons, in the order of their declaration.
 REASONS: Final = tuple(
     dict.fromkeys(rule.reason for element in element_types() for rule in element.exclusions)
 )
-#: The reasons that each element type has of its own; attendances have those of their events, too.
+#: The reasons that each element type declares; attendances can also have one of their event.
 _OWN: Final = {element.name: {rule.reason for rule in element.exclusions} for element in element_types()}
-#: One row of the table of acts of all kinds. Its other reasons are those of its event.
+#: The noun for a row of the table of acts of all kinds, which can also have a reason of its event.
 ACT: Final = "act"
 _OWN[ACT] = set().union(*(reasons for name, reasons in _OWN.items() if name != "event"))
 
 
 def included(include: Iterable[str]) -> tuple[str, ...]:
-    """Return the reasons to count nevertheless, each checked.
+    """Return the reasons of `include` as a tuple, after a check that each exists.
 
     >>> included("cancelled")
     ('cancelled',)
@@ -44,19 +44,19 @@ def included(include: Iterable[str]) -> tuple[str, ...]:
 
 
 def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Return the rows that count, and others by reason."""
+    """Return the rows that count, and the number of the others by reason."""
     if COLUMN not in frame.columns:
         return frame, {}
     reasons = frame[COLUMN]
-    out = reasons.notna() & ~reasons.isin([*include])
-    if not out.any():
+    is_left_out = reasons.notna() & ~reasons.isin([*include])
+    if not is_left_out.any():
         return frame, {}
-    counts = reasons[out].astype("str").value_counts()
-    return frame[~out], {reason: int(counts[reason]) for reason in REASONS if reason in counts}
+    counts = reasons[is_left_out].astype("str").value_counts()
+    return frame[~is_left_out], {reason: int(counts[reason]) for reason in REASONS if reason in counts}
 
 
 def counted_rows(frame: pd.DataFrame, include: Collection[str], noun: str) -> tuple[pd.DataFrame, str]:
-    """Return the rows that count, and a note on others."""
+    """Return the rows that count, and a note on the others."""
     if COLUMN not in frame.columns:
         return frame, COUNTED_WHOLE
     rows, counts = split(frame, include)
@@ -64,10 +64,9 @@ def counted_rows(frame: pd.DataFrame, include: Collection[str], noun: str) -> tu
 
 
 def note(counts: Iterable[tuple[str, int, str]], *, numbers: bool = True) -> str:
-    """Return a sentence about rows that are left out.
+    """Return a note on rows that are not counted, from the reason, number and noun of each kind of them.
 
-    Reason, number and noun of each kind are given; the numbers can be few, and are not to be said where those are
-    hidden.
+    If small counts are hidden, the note must not have the `numbers`.
 
     >>> note([("cancelled", 2, "event"), ("test", 1, "signature")])
     'not counted: 2 cancelled events, 1 test signature; include= (--include cancelled,test) counts them'
@@ -78,13 +77,13 @@ def note(counts: Iterable[tuple[str, int, str]], *, numbers: bool = True) -> str
     """
     if not (counts := list(counts)):
         return ""
-    said = ", ".join(_said(*each, numbers=numbers) for each in counts)
+    kinds = ", ".join(_kind(*each, numbers=numbers) for each in counts)
     names = ",".join(dict.fromkeys(reason for reason, _, _ in counts))
-    return f"not counted: {said}; include= (--include {names}) counts them"
+    return f"not counted: {kinds}; include= (--include {names}) counts them"
 
 
 def proofs(frames: Iterable[pd.DataFrame]) -> str:
-    """Return a sentence about the pulls that prove rows gone which are left out, by when they ended.
+    """Return a note on the pulls that proved the uncounted rows of reason `gone` to be gone, with their times.
 
     >>> ends = pd.to_datetime(["2026-05-01T12:00:20Z", "2026-05-08T12:00:00Z", None])
     >>> proofs([pd.DataFrame({"gone_since": ends, "excluded": ["gone", "gone", None]})])
@@ -100,16 +99,16 @@ def proofs(frames: Iterable[pd.DataFrame]) -> str:
     return f"gone by {len(ends):,} pulls, that ended {first} to {last} UTC"
 
 
-def _said(reason: str, number: int, noun: str, *, numbers: bool) -> str:
-    """Return a count of rows, with their reason or event's."""
+def _kind(reason: str, number: int, noun: str, *, numbers: bool) -> str:
+    """Return a number of rows with their reason, or with that of their events."""
     is_own = reason in _OWN.get(noun, (reason,))
-    said = f"{reason} {noun}" if is_own else noun
-    said = counted(number, said) if numbers else several(said)
-    return said if is_own else f"{said} of {reason} events"
+    rows = f"{reason} {noun}" if is_own else noun
+    rows = counted(number, rows) if numbers else several(rows)
+    return rows if is_own else f"{rows} of {reason} events"
 
 
 def several(noun: str) -> str:
-    """Return what several rows are called.
+    """Return the plural of a noun.
 
     >>> several("signature")
     'signatures'
@@ -117,5 +116,5 @@ def several(noun: str) -> str:
     return counted(2, noun).partition(" ")[2]
 
 
-#: What a report says of a frame that does not know what is to be left out.
+#: The note on a frame without the column `excluded`.
 COUNTED_WHOLE: Final = f"counted whole: the frame has no column {COLUMN}"

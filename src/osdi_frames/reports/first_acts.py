@@ -1,4 +1,4 @@
-"""Whom an act brought: the people whose first act it is, if they were not on the list before."""
+"""Mark the rows that are the first act of a person who was not on the list before."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from osdi_frames.reports.columns import converted, maybe, refuse_lacking, text, 
 from osdi_frames.reports.measures import IS_NEW
 from osdi_frames.tables.actions import ACTS
 
-#: The acts that are the rows of a table, by its name.
+#: The tables of which each row is an act, with the declaration of this act.
 OF_ACTS: Final = {act.table.name: act for act in ACTS if act.person == "person_id" and not act.only}
-#: What is needed of the acts.
+#: The columns of acts that are needed.
 NEEDS: Final = ("person_id", "date", "action", "subject_id", "is_first", IS_NEW)
 
 
 def joined_by(table: str) -> tuple[str, ...]:
-    """Return the columns that find rows among acts.
+    """Return the columns of a table by which its rows are found among the acts.
 
     >>> joined_by("signatures")
     ('person_id', 'created_date', 'petition_id')
@@ -31,10 +31,9 @@ def joined_by(table: str) -> tuple[str, ...]:
 def marked(
     frame: pd.DataFrame, actions: pd.DataFrame, *, table: str, report: str
 ) -> tuple[pd.DataFrame, str]:
-    """Add to rows whether each brought its person, and return a note on people of whom this is not known.
+    """Add the column IS_NEW, whether a row is a new person's first act; also return a note on people who may be new.
 
-    An act brings a person whose first act it is, and who was not on the list before. Where this is known of nobody, it
-    is missing.
+    The column is missing in all rows if it is known of nobody.
     """
     act = OF_ACTS[table]
     actions = as_frame(actions, caller=report, example=READER, columns=NEEDS)
@@ -50,11 +49,11 @@ def marked(
     is_first &= text(first_of_row["subject_id"]).fillna("").eq(text(rows[act.subject]).fillna(""))
     is_new = maybe(first_of_row[IS_NEW]).where(is_first, other=False)
     unknown = int(rows["person_id"][is_new.isna()].nunique())
-    said = ""
+    note = ""
     if unknown and not is_new.fillna(False).any():
         is_new = pd.Series(pd.NA, is_new.index, dtype="boolean")
-        said = f"not known: which people with {table} are new"
+        note = f"not known: which people with {table} are new"
     elif unknown:
-        some = f"{counted(unknown, 'person', 'people')} with {table} {'is' if unknown == 1 else 'are'} new"
-        said = f"not known: whether {some}; they are not counted as new"
-    return frame.assign(**{IS_NEW: is_new.array}), said
+        people = f"{counted(unknown, 'person', 'people')} with {table} {'is' if unknown == 1 else 'are'} new"
+        note = f"not known: whether {people}; they are not counted as new"
+    return frame.assign(**{IS_NEW: is_new.array}), note

@@ -1,4 +1,4 @@
-"""How far petitions are from their goals, and when they get there at the present rate."""
+"""Compare petitions with their goals, and predict at the present rate when they reach them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from osdi_frames.reports.acts import noted
 from osdi_frames.reports.columns import UTC, convert_columns, refuse_lacking, text, utc, zone_note
 from osdi_frames.reports.known import RECEIPTS, Known, TimeLike, latest_time, moment
 
-#: Of how long before the end the present rate is.
+#: The time before the end over which the present rate is measured.
 _RECENT: Final = pd.Timedelta(days=28)
 _DAY: Final = pd.Timedelta(days=1)
 _WEEK: Final = pd.Timedelta(days=7)
@@ -49,38 +49,39 @@ def goals(
     signatures
         one row per signature, with petition_id and created_date
     goals
-        how many signatures each petition is to have, by its id or its title
+        the number of signatures that each petition should reach, by its id or title
     petitions
         one row per petition, with petition_id and title
     until
-        up to when all signatures are known; a time without a zone is UTC. The end of the day of the newest signature if
-        not given, of those whose date is not doubtful, as `compare` says: the others count, and no more
+        the time up to which all signatures are known; without a zone it is UTC. By default the end of the day of the
+        newest signature without a doubtful date (see `compare`); signatures with one are counted, but not dated
     now
         as for `compare`
     include
-        which rows to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose rows to count nevertheless; the attribute `note` has the number of the
+        others
 
     Returns
     -------
     DataFrame
         indexed by petition_id, in the order of `goals`
 
-        - title: of the petition; missing where none is known
-        - signatures: how many it has
-        - goal: how many it is to have
+        - title: the petition's title; missing if unknown
+        - signatures: the number of its signatures
+        - goal: the number that it should reach
         - share: signatures over goal
-        - per_week: how many came in a week, of the last 28 days
-        - reached: when the goal was reached (UTC); missing where it was not
-        - expected: when it will be, at the present rate (UTC); missing where it was, or never will be
+        - per_week: the mean number of signatures in a week of the last 28 days
+        - reached: when the goal was reached (UTC); missing if it was not, or if too few signatures have a date
+        - expected: when the goal will be reached at the present rate (UTC); missing if it was, or never will be
 
     Raises
     ------
     MissingColumn
-        a frame lacks a column that is needed
+        a frame lacks a needed column
     UnknownValue
         no petition has such an id or title, or several have this title
     InvalidArgument
-        a goal is no whole number above 0, or `until` no time
+        a goal is not a whole number above 0, or `until` not a time
 
     Examples
     --------
@@ -102,38 +103,38 @@ def goals(
         rows["created_date"] = rows["created_date"].mask(known.later)
     end = known.newest.floor("D") + _DAY if until is None else moment(until, report="goals")
     by_petition = dict(iter(rows["created_date"].groupby(rows["petition_id"])))
-    made = {}
+    progress = {}
     for named, goal in goals.items():
         if not isinstance(goal, int) or isinstance(goal, bool) or goal < 1:
             raise InvalidArgument(f"goals: a goal is a whole number above 0, not {quoted(goal)}")
         petition = _petition(named, ids, titles)
         dates = by_petition.get(petition, rows["created_date"].head(0))
-        made[petition] = {"title": titles.get(petition), **_progress(dates, goal, end)}
-    table = pd.DataFrame.from_dict(made, orient="index", columns=[*_DTYPES])
-    aside = [known.note] if known.note and until is None else []
+        progress[petition] = {"title": titles.get(petition), **_progress(dates, goal, end)}
+    table = pd.DataFrame.from_dict(progress, orient="index", columns=[*_DTYPES])
+    doubtful_notes = [known.note] if known.note and until is None else []
     notes = [note, zone_note(frame, needs)]
     times = {name: pd.to_datetime(table[name], utc=True) for name in ("reached", "expected")}
-    return noted(table.assign(**times).astype(_DTYPES).rename_axis("petition_id"), notes, aside)
+    return noted(table.assign(**times).astype(_DTYPES).rename_axis("petition_id"), notes, doubtful_notes)
 
 
 def _progress(dates: pd.Series, goal: int, end: pd.Timestamp) -> dict[str, Any]:
-    """Return the row of a petition."""
-    number, dated = len(dates), dates.dropna().sort_values()
+    """Return the row of a petition from the dates of its signatures."""
+    signatures, dated = len(dates), dates.dropna().sort_values()
     recent = int(((dated >= end - _RECENT) & (dated < end)).sum())
-    left = goal - number
-    is_dated = left <= 0 and len(dated) >= goal
+    missing = goal - signatures
+    is_reached = missing <= 0 and len(dated) >= goal
     return {
-        "signatures": number,
+        "signatures": signatures,
         "goal": goal,
-        "share": number / goal,
+        "share": signatures / goal,
         "per_week": recent * _WEEK / _RECENT,
-        "reached": dated.iloc[goal - 1] if is_dated else pd.NaT,
-        "expected": end + left / recent * _RECENT if left > 0 and recent else pd.NaT,
+        "reached": dated.iloc[goal - 1] if is_reached else pd.NaT,
+        "expected": end + missing / recent * _RECENT if missing > 0 and recent else pd.NaT,
     }
 
 
 def _titles(petitions: pd.DataFrame | None) -> dict[str, str]:
-    """Return the known titles by id."""
+    """Return the titles of petitions by id."""
     if petitions is None:
         return {}
     petitions = as_frame(petitions, caller="goals", columns=("petition_id", "title"))
@@ -143,7 +144,7 @@ def _titles(petitions: pd.DataFrame | None) -> dict[str, str]:
 
 
 def _petition(named: str, ids: Collection[str], titles: Mapping[str, str]) -> str:
-    """Return the petition of this id or title."""
+    """Return the id of the petition with a name, which is its id or title; raise UnknownValue unless one has it."""
     if named in ids:
         return named
     titled = [petition for petition, title in titles.items() if title == named]

@@ -1,7 +1,4 @@
-"""The groups that a report counts by: values and periods of time.
-
-Every row is in one group, also when it has no value.
-"""
+"""Group the rows of a frame by values and periods of time; every row is in one group, even without a value."""
 
 from __future__ import annotations
 
@@ -29,10 +26,9 @@ from osdi_frames.tables.schema import NO_DATE
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The periods of a column of times, each named by its start, as text: ``2026-05``.
+    """A key of the periods of a column of times, each named by its start, as text: ``2026-05``.
 
-    Rows far outside of most others are ``before 2024-01`` and ``after 2026-12``, those without a time
-    ``(no date)``.
+    Times far from most others are in ``before 2024-01`` and ``after 2026-12``, rows without a time in ``(no date)``.
     """
 
     column: str
@@ -52,20 +48,20 @@ By: TypeAlias = str | pd.Grouper | Period | Sequence[str | pd.Grouper | Period]
 """What to group by: a column, a pandas Grouper with a key, a Period, or a list of them."""
 
 KeyCodes: TypeAlias = tuple[NDArray[Any], pd.Index]
-"""The number of each row's value, and the label of each number, labels in order."""
+"""The code of each row's value, and the sorted labels by code."""
 
 PERIOD_NAMES: Final = {"D": "day", "W": "week", "M": "month", "Q": "quarter", "Y": "year"}
-#: A period of pandas, or the offset of its start or end.
+#: A pandas period, or the pandas offset of its start or end.
 _FREQ: Final = re.compile(r"(?:(?P<unit>[MQY])(?P<edge>[SE])?|[hDW])(?P<anchor>-[A-Z]{3})?")
 _FREQS: Final = "h, D, W, M, Q or Y"
-#: How a period is written, by the day on which it starts.
+#: The formats of the names of periods, applied to their first day.
 _FORMATS: Final = {"M": "%Y-%m", "Q": "%Y-%m", "Y": "%Y"}
-#: The names of periods, as reports write them.
+#: The names of periods in reports.
 _PERIOD: Final = re.compile(r"(?:(?:before |after )?\d{4}(?:-\d\d){0,2})|\(no date\)")
 
 
 def time_levels(index: pd.Index) -> list[int]:
-    """Return which keys of a report are times or periods."""
+    """Return the levels of an index that are times or periods."""
     levels = [index.get_level_values(number) for number in range(index.nlevels)]
     return [
         number
@@ -76,7 +72,7 @@ def time_levels(index: pd.Index) -> list[int]:
 
 
 def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Grouper | Period]]:
-    """List the keys of `by` with their columns' names."""
+    """Return the keys of `by`, each with the name of its column."""
     if by is None:
         return []
     keys = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
@@ -89,30 +85,30 @@ def named_keys(by: By | None, *, report: str) -> list[tuple[str, str | pd.Groupe
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Groups of rows: their numbers, and their labels in order.
-
-    All counting goes by the number: missing keys and unused categories can then neither lose nor add rows.
-    """
+    """Groups of rows, numbered so that neither missing keys nor unused categories lose or add rows."""
 
     number: pd.Series
+    """For each row the number of its group."""
     labels: pd.Index
+    """For each group its label, in order."""
     in_time: bool
+    """Whether any key is a time, so that reports keep the order of the labels."""
     notes: tuple[str, ...] = ()
-    """How many spellings became how many values."""
+    """Notes on the spellings that were merged."""
 
     def ranked(self, counts: pd.Series) -> NDArray[np.int64]:
-        """Return the groups by their counts, largest first, then in the order of the labels; times stay in order."""
+        """Return the order of the groups in a report: largest count first, then by label; times by label only."""
         counts = counts.reset_index(drop=True)
         ranked = counts if self.in_time else counts.sort_values(ascending=False, kind="stable")
         return ranked.index.to_numpy(dtype="int64")
 
     def spread(self, values: pd.Series, row: pd.Series, number: pd.Series) -> pd.DataFrame:
-        """Sum values by row and by number, a column each."""
+        """Return a table of sums of values, with a row for each `row` and a column for each group `number`."""
         sums = values.groupby([row.rename("row"), number.rename("column")]).sum().unstack(fill_value=0)
         return sums.reindex(columns=range(len(self.labels)), fill_value=0).astype("int64")
 
     def label_columns(self, table: pd.DataFrame, counts: pd.Series) -> pd.DataFrame:
-        """Label the columns of a table, largest count first."""
+        """Return a table with a column for each group, ranked by counts, with the groups' labels."""
         order = self.ranked(counts)
         return table.iloc[:, order].set_axis(self.labels.take(order), axis="columns")
 
@@ -120,7 +116,7 @@ class Groups:
 def group(
     frame: pd.DataFrame, by: By, *, nothing: Collection[str], spelling: Spelling, report: str
 ) -> Groups:
-    """Group the rows by the keys that `by` names; the texts `nothing` stand for no value."""
+    """Group rows by the keys of `by`; texts in `nothing` count as no value."""
     keys: list[KeyCodes] = []
     names: list[str] = []
     notes: list[str] = []
@@ -142,12 +138,12 @@ def group(
                 keys.append(_of_values(column))
         names.append(key.name if isinstance(key, Period) else name)
         in_time |= isinstance(key, Period) or is_datetime64_any_dtype(keys[-1][1].dtype)
-    number, labels = keys[0] if len(keys) == 1 else _together(keys)
+    number, labels = keys[0] if len(keys) == 1 else _combined(keys)
     return Groups(pd.Series(number, dtype="int64"), labels.set_names(names), in_time, tuple(notes))
 
 
 def period_of(freq: str, *, report: str) -> str:
-    """Return the pandas alias of a period, which can be named by the offset of its start or end.
+    """Return the alias of a pandas period, from this alias or from that of its start or end offset.
 
     >>> [period_of(freq, report="engagement") for freq in ("M", "ME", "QS", "W")]
     ['M', 'M', 'Q', 'W']
@@ -160,7 +156,7 @@ def period_of(freq: str, *, report: str) -> str:
 
 
 def _offset(freq: Any) -> BaseOffset | None:
-    """Return an offset, also of one named by its period."""
+    """Return the offset of a pandas alias, which may be that of a period; None for any other text."""
     parsed = _FREQ.fullmatch(freq) if isinstance(freq, str) else None
     if parsed and parsed["unit"] and not parsed["edge"]:
         freq = f"{parsed['unit']}E{parsed['anchor'] or ''}"
@@ -172,34 +168,34 @@ def _offset(freq: Any) -> BaseOffset | None:
 
 
 def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
-    """Group the rows by period, each named by its start."""
+    """Group rows by the periods of a column, each labelled by its start."""
     offset = _offset(freq)
     if offset is None or offset.n < 1:
-        several = "a number of them, as 6h, or another offset of pandas"
-        raise InvalidArgument(f"{report}: freq is {_FREQS}, {several}, not {quoted(freq)}")
+        others = "a number of them, as 6h, or another offset of pandas"
+        raise InvalidArgument(f"{report}: freq is {_FREQS}, {others}, not {quoted(freq)}")
     grouper = pd.Grouper(key=column, freq=offset, label="left")
     number, labels = _binned(rows[column], grouper)
-    # "W", "ME" and their like end with a day, and to the left of such a period is the day before it starts.
+    # Offsets like "W" and "ME" are labelled left with the last day of the period before.
     labels = labels + pd.Timedelta(days=1) if grouper.closed == "right" else labels
     return Groups(pd.Series(number), labels.set_names(column), in_time=True)
 
 
-def _together(keys: Sequence[KeyCodes]) -> KeyCodes:
-    """Return the combinations of several keys that occur."""
-    numbers = pd.DataFrame({place: number for place, (number, _) in enumerate(keys)})
-    same = numbers.groupby(list(numbers))
-    combinations = same.size().index
-    labels = [label[combinations.get_level_values(place)] for place, (_, label) in enumerate(keys)]
-    return same.ngroup().to_numpy(), pd.MultiIndex.from_arrays(labels)
+def _combined(keys: Sequence[KeyCodes]) -> KeyCodes:
+    """Return the codes and labels of the combinations of several keys that occur."""
+    codes = pd.DataFrame({level: codes for level, (codes, _) in enumerate(keys)})
+    by_combination = codes.groupby(list(codes))
+    combinations = by_combination.size().index
+    labels = [label[combinations.get_level_values(level)] for level, (_, label) in enumerate(keys)]
+    return by_combination.ngroup().to_numpy(), pd.MultiIndex.from_arrays(labels)
 
 
 def _binned(times: pd.Series, grouper: pd.Grouper) -> KeyCodes:
-    """Return each time's period, and every period between but for long gaps."""
-    # Not ngroup(): with a Grouper it numbers the rows in the order of time, not in their own.
+    """Return the period of each time, among all periods from the first to the last but for long gaps."""
+    # ngroup() would not do: with a Grouper, pandas returns its numbers in the order of the times, not of the rows.
     in_order = times.dropna().sort_values()
-    far = pd.Timedelta(days=FAR * 365.25)
-    parts = [part for _, part in in_order.groupby((in_order.diff() > far).cumsum())] or [in_order]
-    # Copied, since pandas keeps notes in a Grouper.
+    longest_gap = pd.Timedelta(days=FAR * 365.25)
+    parts = [part for _, part in in_order.groupby((in_order.diff() > longest_gap).cumsum())] or [in_order]
+    # pandas stores state in a Grouper, so each part gets a copy.
     sizes = pd.concat([part.to_frame(grouper.key).groupby(copy.copy(grouper)).size() for part in parts])
     number = np.full(len(times), len(sizes))
     number[in_order.index] = np.repeat(np.arange(len(sizes)), sizes)
@@ -208,30 +204,30 @@ def _binned(times: pd.Series, grouper: pd.Grouper) -> KeyCodes:
 
 
 def _in_periods(times: pd.Series, period: Period) -> KeyCodes:
-    """Return each time's period by name, and every name in order.
+    """Return the named period of each time, among all periods from the first to the last trusted date.
 
-    The periods of the dates that `check` lists as doubtful are one before all others, and one after them.
+    Doubtful dates (see `is_trusted`) are in one period before all others, or in one after them.
     """
-    known = pd.PeriodIndex(times.dt.tz_localize(None).dt.to_period(period.freq))
-    present = known.dropna()
+    periods = pd.PeriodIndex(times.dt.tz_localize(None).dt.to_period(period.freq))
+    present = periods.dropna()
     if present.empty:
         return np.zeros(len(times), "int64"), pd.Index([NO_DATE] if len(times) else [], dtype="str")
-    together = present[is_trusted(times)[times.notna()]]
-    window = pd.period_range(together.min(), together.max())
+    trusted = present[is_trusted(times)[times.notna()]]
+    window = pd.period_range(trusted.min(), trusted.max())
     inside = window.asfreq("D", how="S").strftime(_FORMATS.get(period.freq, "%Y-%m-%d"))
     names = np.array([f"before {inside[0]}", *inside, f"after {inside[-1]}", NO_DATE])
-    place = np.clip(known.asi8 - window[0].ordinal + 1, 0, len(inside) + 1)
-    place[known.isna()] = len(names) - 1
-    used = np.union1d(place, np.arange(1, len(inside) + 1))
-    return np.searchsorted(used, place), pd.Index(names[used], dtype="str")
+    codes = np.clip(periods.asi8 - window[0].ordinal + 1, 0, len(inside) + 1)
+    codes[periods.isna()] = len(names) - 1
+    used = np.union1d(codes, np.arange(1, len(inside) + 1))
+    return np.searchsorted(used, codes), pd.Index(names[used], dtype="str")
 
 
 def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
-    """Convert a key to texts (`str`, or categories of it), times, numbers or booleans."""
+    """Convert a key to texts (`str`, or categories of them), times, numbers or booleans."""
     dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
     if isinstance(dtype, pd.StringDtype) or is_datetime64_any_dtype(column.dtype):
         return column
-    # By way of objects, all backends and categories become a few dtypes; a column of nothing, text.
+    # Objects reduce the dtypes of all backends and categories to a few; a column without any value becomes text.
     objects = column.astype(object)
     column = objects.where(objects.notna(), None).convert_dtypes()
     if is_datetime64_any_dtype(column.dtype) or is_numeric_dtype(column.dtype):
@@ -246,7 +242,7 @@ def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
 
 
 def _of_values(column: pd.Series) -> KeyCodes:
-    """Return the times, numbers or booleans of a key."""
+    """Return the codes and labels of a key of times, numbers or booleans."""
     values = time(column) if is_datetime64_any_dtype(column.dtype) else column
     number, labels = pd.factorize(values, sort=True, use_na_sentinel=False)
     return number, pd.Index(labels)
@@ -255,10 +251,10 @@ def _of_values(column: pd.Series) -> KeyCodes:
 def _of_texts(
     name: str, column: pd.Series, context: pd.Series | None, *, nothing: Collection[str], spelling: Spelling
 ) -> tuple[KeyCodes, str]:
-    """Return the texts of a key, and a note on their spellings."""
+    """Return the codes and labels of a key of texts, and a note on merged spellings."""
     key, note = TextKey.of(column, nothing), ""
     if spelling == "merged":
         key, note = key.merged(name, None if context is None else TextKey.of(context, nothing))
-    number, names = pd.factorize(pd.Series(key.texts, dtype="str"), sort=True)
-    used, number = np.unique(number[key.number], return_inverse=True)
-    return (number, names[used]), note
+    codes, labels = pd.factorize(pd.Series(key.texts, dtype="str"), sort=True)
+    used, codes = np.unique(codes[key.number], return_inverse=True)
+    return (codes, labels[used]), note

@@ -1,7 +1,7 @@
-"""The headline figures of a report, and how the two counts of RSVPs compare.
+"""The headline figures of the report of an archive, and a comparison of its two counts of RSVPs.
 
-RSVPs are the service's own totals of the events that count; where no event counts, they are the attendances that were
-read one by one.
+The figure of RSVPs is the sum of the service's own totals of the counted events; without any such event, it is the
+number of attendances in the archive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from osdi_frames.reports.columns import whether
 from osdi_frames.reports.measures import are_of_events_with_check_ins, show
 
 CountedRows: TypeAlias = Mapping[str, pd.DataFrame]
-"""The rows that count, of each table that is reported."""
+"""The counted rows of each reported table."""
 
 _FIGURES: Final[Mapping[str, Mapping[str, Callable[[pd.DataFrame], int]]]] = {
     "events": {"events": len, "rsvps": lambda events: int(events["total_accepted"].sum())},
@@ -28,12 +28,12 @@ _FIGURES: Final[Mapping[str, Mapping[str, Callable[[pd.DataFrame], int]]]] = {
     "signatures": {"signatures": len, "people": lambda signatures: signatures["person_id"].nunique()},
 }
 
-#: The note on RSVPs where small counts are hidden: how many RSVPs one of both lacks may be few.
+#: The note on RSVPs if small counts are hidden, since the difference between both counts may be small.
 _WITHOUT_NUMBERS: Final = "RSVPs are the service's totals; the attendances in this archive are not the same."
 
 
 def rsvps_are_attendances(tables: CountedRows) -> bool:
-    """Return whether no event counts, so that the RSVPs are the attendances."""
+    """Return whether the figure of RSVPs is the number of attendances, since no event counts."""
     return _size(tables, "attendances") > 0 and not _size(tables, "events")
 
 
@@ -44,7 +44,7 @@ def _size(tables: CountedRows, name: str) -> int:
 def headline_figures(tables: CountedRows) -> dict[str, int]:
     """Count events, RSVPs, attendances, signatures, and people.
 
-    Figures of attendances are left out where there are none, and `attended` where nobody is.
+    Without attendances their figures are left out, and `attended` if nobody is marked as attended.
     """
     figures = {
         name: count(tables[table])
@@ -60,9 +60,10 @@ def headline_figures(tables: CountedRows) -> dict[str, int]:
 
 
 def hidden_figures(tables: CountedRows, below: int) -> frozenset[str]:
-    """Return the headline figures to hide where small counts are hidden.
+    """Return the headline figures to hide if counts of people below `below` are hidden.
 
-    These are small, or reveal how few people acted twice, how few came, or how few RSVPs one count alone has.
+    These are small themselves, or reveal a small number of people who acted twice, of people who attended, or of RSVPs
+    that only one of both counts has.
     """
     figures, hidden = headline_figures(tables), {"attended"}
     for acts, people in (("signatures", "people"), ("attendances", "rsvp_people")):
@@ -78,10 +79,7 @@ def hidden_figures(tables: CountedRows, below: int) -> frozenset[str]:
 
 
 def rsvp_notes(tables: CountedRows, *, of_period: bool, below: int | None) -> list[str]:
-    """Return lines that compare RSVPs with attendances, and count who attended.
-
-    Where small counts are hidden, the lines have no numbers.
-    """
+    """Return notes that compare RSVPs with attendances, and count who attended; with `below` they have no numbers."""
     if not _size(tables, "attendances"):
         return []
     compared = "" if rsvps_are_attendances(tables) else _compared(tables, of_period=of_period)
@@ -94,44 +92,45 @@ def rsvp_notes(tables: CountedRows, *, of_period: bool, below: int | None) -> li
 
 
 def check_ins(attendances: pd.DataFrame) -> tuple[int, int]:
-    """Count who attended, and the RSVPs of events at which anybody did."""
-    came = whether(attendances["attended"])
-    return int(came.sum()), int(are_of_events_with_check_ins(came, attendances["event_id"]).sum())
+    """Count the attendances marked as attended, and all attendances at events with such a mark."""
+    attended = whether(attendances["attended"])
+    return int(attended.sum()), int(are_of_events_with_check_ins(attended, attendances["event_id"]).sum())
 
 
 def _compared(tables: CountedRows, *, of_period: bool) -> str:
-    """Return what the totals and the attendances have in common, or nothing if they are the same.
+    """Return a sentence that compares the totals with the attendances, or an empty text if they are the same.
 
-    Within a period they are not about the same RSVPs, since events are filtered by another date.
+    Within a period they cannot be matched, since filters apply to the dates of events and to those of attendances.
     """
     events, attendances = tables["events"], tables["attendances"]
     total, number = int(events["total_accepted"].sum()), len(attendances)
     rsvps = f"{counted(total, 'RSVP')} by the service's totals"
     if of_period:
-        read = f"{counted(number, 'attendance')} in this archive"
-        return f"{rsvps}, of events by start_date; {read}, by created_date." if total != number else ""
+        in_archive = f"{counted(number, 'attendance')} in this archive"
+        return f"{rsvps}, of events by start_date; {in_archive}, by created_date." if total != number else ""
     totals = events.groupby("event_id")["total_accepted"].sum().astype("int64")
-    of_event = attendances["event_id"].value_counts()
-    of_event = of_event.set_axis(of_event.index.astype("str")).reindex(totals.index, fill_value=0)
-    both = totals.clip(upper=of_event)
-    common, besides = int(both.sum()), int(of_event.sum() - both.sum())
+    by_event = attendances["event_id"].value_counts()
+    by_event = by_event.set_axis(by_event.index.astype("str")).reindex(totals.index, fill_value=0)
+    in_both = totals.clip(upper=by_event)
+    common, beyond_totals = int(in_both.sum()), int(by_event.sum() - in_both.sum())
     if common == total == number:
         return ""
-    parts = [rsvps, *([_in_common(common, total, both, totals)] if total else [])]
+    parts = [rsvps, *([_in_common(common, total, in_both, totals)] if total else [])]
     others = (
-        (besides, "that the totals do not count"),
-        (number - common - besides, "of events that it lacks"),
+        (beyond_totals, "that the totals do not count"),
+        (number - common - beyond_totals, "of events that it lacks"),
     )
-    if more := [f"{counted(some, 'attendance')} {which}" for some, which in others if some]:
+    if more := [f"{counted(count, 'attendance')} {which}" for count, which in others if count]:
         parts.append(f"{'it also' if common else 'this archive'} has {' and '.join(more)}")
     return f"{'; '.join(parts)}."
 
 
-def _in_common(common: int, total: int, both: pd.Series, totals: pd.Series) -> str:
-    """Return how many RSVPs, of how many events, are attendances."""
+def _in_common(common: int, total: int, in_both: pd.Series, totals: pd.Series) -> str:
+    """Return the number of RSVPs that are also attendances, and the number of their events."""
     if not common:
         return "none of them is in this archive as an attendance"
-    some = "all" if common == total else f"{common:,}"
+    number = "all" if common == total else f"{common:,}"
     are = "is in this archive as an attendance" if common == 1 else "are in this archive as attendances"
-    begun, all_ = int((both > 0).sum()), int((totals > 0).sum())
-    return f"{some} of them {are}" + (f", from {begun:,} of {counted(all_, 'event')}" if begun < all_ else "")
+    with_some, events = int((in_both > 0).sum()), int((totals > 0).sum())
+    of_events = f", from {with_some:,} of {counted(events, 'event')}" if with_some < events else ""
+    return f"{number} of them {are}{of_events}"

@@ -1,4 +1,4 @@
-"""When people act: the hours of the week, by the wall clock where they are."""
+"""Count rows by weekday and hour, by the wall clock of their place."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Satu
 def weekday_hours(frame: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame:
     """Count rows by weekday and hour of the wall clock.
 
-    The wall clock is `local_time`, which ``osdi_frames.utc_to_local`` adds to acts, signatures and attendances, or
-    else `start_date` of events, which is one already; of events it counts events, not RSVPs. Rows without a time are
-    in no hour; `note` says how many there are.
+    The wall clock is the column `local_time`, which ``osdi_frames.utc_to_local`` adds to acts, signatures and
+    attendances, or without it `start_date` of events; each event counts once, whatever its RSVPs. Rows without a time
+    are not counted; `note` has their number.
 
     Parameters
     ----------
     frame
         one row per act, signature, attendance or event, with local_time or start_date
     include
-        which rows to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose rows to count nevertheless; the attribute `note` has the number of the
+        others
 
     Returns
     -------
     DataFrame
-        indexed by weekday, Monday to Sunday; columns are the hours, 0 to 23, of which 9 is from 9:00 to 9:59, and
-        values how many rows
+        the number of rows, indexed by weekday, Monday to Sunday; columns are the hours, 0 to 23, of which 9 is from
+        9:00 to 9:59
 
     Raises
     ------
@@ -63,10 +64,10 @@ def weekday_hours(frame: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.Dat
     times = convert_columns(frame, {column: local}, report="weekday_hours")[column]
     known = times.dropna()
     numbers = np.bincount(known.dt.day_of_week * 24 + known.dt.hour, minlength=len(WEEKDAYS) * 24)
-    made = pd.DataFrame(
+    hours = pd.DataFrame(
         numbers.astype("int64").reshape(len(WEEKDAYS), 24),
         pd.Index(WEEKDAYS, name="weekday", dtype="str"),
         pd.RangeIndex(24, name="hour"),
     )
     missing = len(times) - len(known)
-    return noted(made, [note, f"without a local time: {counted(missing, 'row')}" if missing else ""])
+    return noted(hours, [note, f"without a local time: {counted(missing, 'row')}" if missing else ""])

@@ -1,8 +1,8 @@
-"""Up to when the dates of a frame are known: what is compared, measured or foretold ends there.
+"""Find the newest date of a frame that is not doubtful, at which comparisons and predictions end.
 
-A frame can have dates that are still to come: a typing error, or an attendance marked `attended` at an event that was
-moved. The newest date counts that is in the years of most rows, as `check` has them, and at most a day after the newest
-receipt: the wall clock of an attendance is up to 14 hours ahead.
+A frame can have dates in the future, by a typing error, or since an event was moved after an attendance was marked as
+`attended`. A date is doubtful if its year is far from those of most rows, as for `check`, or if it is more than a day
+after the newest receipt; a day, since the wall clock of an attendance can be 14 hours ahead of UTC.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from osdi_frames.reports.measures import show_key
 
 T = TypeVar("T", pd.Timestamp, pd.Timedelta)
 TimeLike: TypeAlias = str | date
-"""A time as callers write it: a text, or a date, datetime or Timestamp."""
+"""A time that a caller passes: a text, date, datetime or Timestamp."""
 Duration: TypeAlias = str | timedelta
-"""A length of time as callers write it: a text, or a timedelta or Timedelta."""
+"""A length of time that a caller passes: a text, timedelta or Timedelta."""
 
-#: The columns that say when a row was received; a frame may lack them.
+#: The columns with the time of a row's receipt; a frame may lack them.
 RECEIPTS: Final = ("received_at", "fetched_at")
 _AHEAD: Final = pd.Timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Dates, the newest of them that is known (NaT where there is none), and what a row is called."""
+    """The dates of rows, with the newest that is not doubtful (NaT if none is) and the noun for a row."""
 
     dates: pd.Series
     newest: pd.Timestamp
@@ -43,7 +43,7 @@ class Known:
 
     @classmethod
     def of(cls, dates: pd.Series, latest: pd.Timestamp | None, noun: str) -> Self:
-        """Find the newest of the dates up to the `latest` possible time that is trusted among these."""
+        """Find the newest date that is in trusted years and, if it is known, not after the `latest` possible time."""
         possible = dates
         if latest is not None:
             possible = dates[dates <= (latest if dates.dt.tz else latest.tz_localize(None))]
@@ -51,23 +51,23 @@ class Known:
 
     @property
     def later(self) -> pd.Series:
-        """Whether each date is after the newest known one."""
+        """Whether each date is after the newest that is not doubtful."""
         later: pd.Series = self.dates > self.newest if pd.notna(self.newest) else self.dates.notna()
         return later
 
     @property
     def note(self) -> str:
-        """A sentence on the dates that are later, if there are any."""
-        aside = self.dates[self.later]
-        if aside.empty:
+        """A note on the later dates, empty without any."""
+        later = self.dates[self.later]
+        if later.empty:
             return ""
-        days = dict.fromkeys(show_key(day.normalize()) for day in (aside.min(), aside.max()))
-        which = "a doubtful date" if len(aside) == 1 else "doubtful dates"
-        return f"set aside: {counted(len(aside), self.noun)} with {which} ({' to '.join(days)})"
+        days = dict.fromkeys(show_key(day.normalize()) for day in (later.min(), later.max()))
+        dates = "a doubtful date" if len(later) == 1 else "doubtful dates"
+        return f"set aside: {counted(len(later), self.noun)} with {dates} ({' to '.join(days)})"
 
 
 def is_trusted(dates: pd.Series) -> NDArray[np.bool_]:
-    """Return which dates are in the years near most of them; those of other years are doubtful, as in `check`."""
+    """Return which dates are in `trusted_years`, the years around most of them."""
     years = dates.dt.year
     counts = years.value_counts()
     if counts.empty:
@@ -77,7 +77,7 @@ def is_trusted(dates: pd.Series) -> NDArray[np.bool_]:
 
 
 def latest_time(frames: Iterable[pd.DataFrame], now: TimeLike | None, *, report: str) -> pd.Timestamp | None:
-    """Return the last time (UTC) that rows can have: a day after the newest receipt, else `now`, if known."""
+    """Return the latest time (UTC) that rows can have: a day after the newest receipt, or without receipts `now`."""
     columns = [frame[name] for frame in frames for name in RECEIPTS if name in frame.columns]
     newest = pd.Series([converted(column, utc, report=report).max() for column in columns], dtype=UTC).max()
     if pd.notna(newest):
@@ -94,11 +94,11 @@ def moment(value: TimeLike, *, report: str, argument: str = "until") -> pd.Times
 
 
 def parsed(kind: type[T], value: Any) -> T | None:
-    """Convert a text or time; of others return None."""
-    if isinstance(value, bool | int | float):  # pandas takes it for nanoseconds
+    """Convert a text or time to a Timestamp or Timedelta; return None for anything else."""
+    if isinstance(value, bool | int | float):  # pandas would read a number as nanoseconds
         return None
     try:
-        found: Any = kind(value)
+        time: Any = kind(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return None if pd.isna(found) else found
+    return None if pd.isna(time) else time

@@ -1,4 +1,4 @@
-"""Compute a declared report of a frame."""
+"""Compute a declared report from a frame."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from osdi_frames.reports.titles import Titled, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import NONE
 
-#: Of each table with a row per element: its columns.
+#: The columns of each table with a row per element.
 _COLUMNS: Final = {
     table.name: frozenset(column.name for column in table.columns)
     for table in map(main_table, element_types())
@@ -37,7 +37,7 @@ Share: TypeAlias = Literal["total", "within"]
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """How a report counts: the keywords of its function."""
+    """The keyword arguments that callers of a report's function may choose."""
 
     by: By | None = None
     freq: str = "D"
@@ -62,18 +62,18 @@ def make(
     joined: pd.DataFrame | None = None,
     actions: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Compute a report of a frame of its table.
+    """Compute a report from a frame of its table.
 
-    `titles` is the frame with the titles of its ids, `joined` that of its joined key, which a frame may have already,
-    `actions` the acts that say whom the rows brought.
+    `titles` is a frame with titles of ids; `joined` one with a key that the frame lacks; `actions` one of acts, which
+    show the rows that are a new person's first act.
     """
     counting = replace(counting, by=_by(report, counting.by))
     keys = [name for name, _ in named_keys(counting.by, report=report.name)]
     frame = _with_needed_columns(report, frame, keys, joined, with_actions=actions is not None)
     frame, note = _counted(report, frame, counting.include)
-    unknown = ""
+    unknown_note = ""
     if actions is not None:
-        frame, unknown = first_acts.marked(frame, actions, table=report.table, report=report.name)
+        frame, unknown_note = first_acts.marked(frame, actions, table=report.table, report=report.name)
     titled = report.titled
     if titles is not None and titled:
         titles = as_frame(titles, caller=report.name, columns=(titled.key, "title"))
@@ -81,16 +81,17 @@ def make(
     reader = f"{report.reader} reads {report.read_from}"
     rows = convert_columns(frame, needs, keys=keys, report=report.name, reader=reader)
     groups = _groups(report, frame, rows, counting)
-    made = _made(report, rows, groups, counting)
+    result = _compute(report, rows, groups, counting)
     if titles is not None and titled:
-        made = _titled(made, titles, titled, name=report.name)
-    made.attrs["note"] = "\n".join(filter(None, [note, unknown, zone_note(frame, needs), *groups.notes]))
-    made.attrs["caveat"] = "\n".join(groups.notes)
-    return made
+        result = _titled(result, titles, titled, name=report.name)
+    notes = [note, unknown_note, zone_note(frame, needs), *groups.notes]
+    result.attrs["note"] = "\n".join(filter(None, notes))
+    result.attrs["caveat"] = "\n".join(groups.notes)
+    return result
 
 
 def _by(report: Report, by: By | None) -> By | None:
-    """Return what a report groups by."""
+    """Return the keys of a report: the caller's, the declared ones, or the default of its kind."""
     by = report.by if by is None else by
     if by is None and report.kind != "over time":
         return "event_campaign_id" if report.kind == "growth" else []
@@ -105,22 +106,22 @@ def _with_needed_columns(
     *,
     with_actions: bool,
 ) -> pd.DataFrame:
-    """Return the frame with the columns to count."""
+    """Return a frame with the columns that a report reads, as pandas, with its joined key."""
     optional = (name for measure in report.measures for name in (*measure.needs, *measure.uses))
     columns = {*_needs(report, None), *optional, *keys, *contexts(keys), *report.columns}
     columns |= {exclusion.COLUMN, *(first_acts.joined_by(report.table) if with_actions else ())}
-    given, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
-    _refuse_other_table(report, given.columns if hasattr(given, "dask") else frame.columns)
+    original, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
+    _refuse_other_table(report, original.columns if hasattr(original, "dask") else frame.columns)
     return _join(report, report.joined, frame, joined) if report.joined else frame
 
 
-def _made(report: Report, rows: pd.DataFrame, groups: Groups, counting: Counting) -> pd.DataFrame:
-    """Compute a report of grouped rows."""
+def _compute(report: Report, rows: pd.DataFrame, groups: Groups, counting: Counting) -> pd.DataFrame:
+    """Compute a report from grouped rows."""
     if counting.by is None or report.kind == "groups":
-        made = _measured(report, rows, groups)
+        result = _measured(report, rows, groups)
         if counting.share == "within":
-            made["share"] = _share_within(made[report.count], report)
-        return made.iloc[groups.ranked(made[report.count])]
+            result["share"] = _share_within(result[report.count], report)
+        return result.iloc[groups.ranked(result[report.count])]
     if report.kind == "over time":
         periods = group_periods(rows, "created_date", counting.freq, report=report.name)
         return _over_time(rows, groups, periods)
@@ -128,9 +129,9 @@ def _made(report: Report, rows: pd.DataFrame, groups: Groups, counting: Counting
 
 
 def _join(report: Report, joined: Joined, frame: pd.DataFrame, others: pd.DataFrame | None) -> pd.DataFrame:
-    """Add the key that the rows of another table have, unless the frame has it and there is no other table.
+    """Add a key from the rows of another table, or return a frame that has this key if there is no other table.
 
-    It is missing where there is no such row; of several the last one holds.
+    The key is missing if the other table has no such row; if it has several, the last one counts.
     """
     if others is None and joined.column in frame.columns:
         return frame
@@ -147,9 +148,9 @@ def _join(report: Report, joined: Joined, frame: pd.DataFrame, others: pd.DataFr
 
 
 def _counted(report: Report, frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, str]:
-    """Return the rows that count, and a note on others."""
+    """Return the rows that count, and a note on the others."""
     if report.kind == "growth" and {"event_id", "fetched_at", exclusion.COLUMN} <= {*frame.columns}:
-        # The last version decides.
+        # The last version of an event decides for all of them.
         last = frame.sort_values("fetched_at", kind="stable").drop_duplicates("event_id", keep="last")
         reasons = frame["event_id"].map(last.set_index("event_id")[exclusion.COLUMN])
         frame = frame.assign(**{exclusion.COLUMN: reasons})
@@ -157,14 +158,14 @@ def _counted(report: Report, frame: pd.DataFrame, include: Collection[str]) -> t
 
 
 def row_numbers(
-    report: Report, frame: pd.DataFrame, made: pd.DataFrame, *, spelling: Spelling = "merged"
+    report: Report, frame: pd.DataFrame, result: pd.DataFrame, *, spelling: Spelling = "merged"
 ) -> NDArray[np.int64]:
-    """Return in which row of a report each row counts."""
+    """Return for each row of a frame the number of the report's row that counts it."""
     rows = convert_columns(
         frame, {"created_date": utc} if report.by is None else {}, keys=report.keys, report=report.name
     )
     groups = _groups(report, frame, rows, Counting(by=report.by, spelling=spelling))
-    return made.index.get_indexer(groups.labels)[groups.number]
+    return result.index.get_indexer(groups.labels)[groups.number]
 
 
 def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: Counting) -> Groups:
@@ -176,9 +177,9 @@ def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: C
 
 
 def _needs(report: Report, by: By | None, *columns: str) -> dict[str, Convert]:
-    """Return the columns that are counted, with their conversions.
+    """Return the columns that a report of a frame with some columns reads, with their conversions.
 
-    Columns of optional measures, and columns that a measure uses where it can, are needed where a frame has them.
+    Columns that a measure can do without, and those of optional measures, are only read from frames that have them.
     """
     if report.kind == "over time" and by is not None:
         return {"created_date": utc}
@@ -190,9 +191,10 @@ def _needs(report: Report, by: By | None, *columns: str) -> dict[str, Convert]:
 
 
 def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
-    """Refuse a frame of another table, which could have the columns that are counted.
+    """Raise InvalidColumn if the frame seems to be one of another table that has the needed columns, too.
 
-    It has the id of the other table, and its declared columns are all of that one, but not all of the right one.
+    Such a frame has the id of the other table, and no declared column that this one lacks, but one that the report's
+    table lacks.
     """
     known = _DECLARED.intersection(columns)
     others = [
@@ -208,14 +210,14 @@ def _refuse_other_table(report: Report, columns: Iterable[object]) -> None:
 
 
 def _measured(report: Report, rows: pd.DataFrame, groups: Groups) -> pd.DataFrame:
-    """Compute the measures of each group, empty ones too."""
+    """Compute the measures of each group, also of groups without rows."""
     numbers = pd.RangeIndex(len(groups.labels))
     grouped = rows.assign(group=groups.number).groupby("group")
     return _computed(report, grouped, numbers).set_axis(groups.labels)
 
 
 def _share_within(counts: pd.Series, report: Report) -> pd.Series:
-    """Return each row's share of those with its first key."""
+    """Return the share of each count in the sum of the counts with the same first key."""
     if counts.index.nlevels < 2:
         raise InvalidArgument(
             f"{report.name}: share='within' is of the first of several keys, and by names one"
@@ -225,25 +227,25 @@ def _share_within(counts: pd.Series, report: Report) -> pd.Series:
 
 
 def _computed(report: Report, grouped: Grouped, index: pd.Index) -> pd.DataFrame:
-    made: dict[str, pd.Series] = {}
+    computed: dict[str, pd.Series] = {}
     measures = report.made_of(grouped.obj.columns)
     for measure in measures:
-        values = measure.compute(grouped, made).reindex(index)
+        values = measure.compute(grouped, computed).reindex(index)
         values = values.fillna(0) if measure.dtype == "int64" else values
-        made[measure.name] = values.astype(pandas_dtype(measure.dtype))
-    kept = [each.name for each in measures if not each.needs_any or made[each.needs_any].any()]
-    return pd.DataFrame({name: made[name] for name in kept}, index)
+        computed[measure.name] = values.astype(pandas_dtype(measure.dtype))
+    names = [each.name for each in measures if not each.needs_any or computed[each.needs_any].any()]
+    return pd.DataFrame({name: computed[name] for name in names}, index)
 
 
 def _over_time(rows: pd.DataFrame, groups: Groups, periods: Groups) -> pd.DataFrame:
-    """Count the rows of each period and group."""
+    """Return the number of rows in each period, with a column for each group."""
     counts = groups.spread(pd.Series(1, index=rows.index), periods.number, groups.number)
     counts = counts.reindex(range(len(periods.labels)), fill_value=0).set_axis(periods.labels)
     return groups.label_columns(counts, counts.sum())
 
 
 def _growth(report: Report, rows: pd.DataFrame, groups: Groups, pause: pd.Timedelta) -> pd.DataFrame:
-    """Sum what was known of each group at each pull."""
+    """Return the sum of the last known RSVPs at each pull, with a column for each group, or with the own measures."""
     for column in ("event_id", "fetched_at"):
         missing = int(rows[column].isna().sum())
         if missing:
@@ -253,10 +255,10 @@ def _growth(report: Report, rows: pd.DataFrame, groups: Groups, pause: pd.Timede
                 f"frame[frame.{column}.notna()]"
             )
     states = _states(rows.assign(group=groups.number), pause=pause)
-    # What each pull adds to a group, and takes from the group that the event was in before.
+    # Each state adds to its group, and subtracts the event's state before from the group that the event was in.
     before = states.groupby("event_id")[["group", "rsvps"]].shift().dropna(subset="group").astype("int64")
-    taken = states.loc[before.index].assign(group=before["group"], rsvps=-before["rsvps"])
-    changes = pd.concat([states, taken])
+    subtracted = states.loc[before.index].assign(group=before["group"], rsvps=-before["rsvps"])
+    changes = pd.concat([states, subtracted])
     growth = groups.spread(changes["rsvps"], changes["pull"], changes["group"]).cumsum()
     growth.index = pd.DatetimeIndex(states.groupby("pull")["fetched_at"].max(), name="fetched_at")
     if not report.own_measures:
@@ -265,8 +267,8 @@ def _growth(report: Report, rows: pd.DataFrame, groups: Groups, pause: pd.Timede
 
 
 def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
-    """Keep the last state of each event by pull."""
-    # Rows of one instant have no order of their own: the larger count is taken for the later.
+    """Return the last state of each event in each pull, with the number of the pull and the RSVPs known then."""
+    # Among rows with the same time, the larger count is taken for the later one.
     rows = rows.sort_values(["fetched_at", "total_accepted", "group"], na_position="first", ignore_index=True)
     rows["pull"] = (rows["fetched_at"].diff() > pause).cumsum()
     rows["rsvps"] = rows.groupby("event_id")["total_accepted"].ffill().fillna(0).astype("int64")
@@ -274,14 +276,14 @@ def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
 
 
 def _titled(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.DataFrame:
-    """Add the column `title`, missing where none is known, to a report by id, or titles in place of columns of ids."""
+    """Add the column `title` to a report by id; in a report with a column per id, replace the ids by titles."""
     key = titled.key
     if key not in report.index.names and list(report.columns.names) != [key]:
         return report
     refuse_lacking(titles, (key, "title"), name=titled.argument, report=name)
     named = titles[[key, "title"]].astype("str").dropna()
     named = named[(named["title"].str.strip() != "") & (named[key] != NONE)]
-    known = dict(zip(named[key], named["title"], strict=True))  # the last row of an id holds
+    known = dict(zip(named[key], named["title"], strict=True))  # the last row of an id counts
     if key in report.index.names:
         ids = report.index.get_level_values(key)
         report.insert(0, "title", pd.Series([known.get(id_) for id_ in ids], report.index, dtype="str"))

@@ -1,4 +1,4 @@
-"""Measures: what a report computes of each group of rows, and how its values are shown."""
+"""Measures: the columns of reports, how they are computed for each group of rows, and how they are shown."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from osdi_frames.tables.schema import NO_DATE, NONE
 Grouped: TypeAlias = "pd.api.typing.DataFrameGroupBy[Any, Any]"
 Computed: TypeAlias = Mapping[str, pd.Series]
 Compute: TypeAlias = Callable[[Grouped, Computed], pd.Series]
-"""Takes the rows by the number of their group, and the measures before; returns a value per group."""
+"""A function of the grouped rows and of the measures computed before, which returns a value for each group."""
 
 Unit: TypeAlias = Literal["number", "decimal", "change", "share", "change share", "time", "text", "mark"]
 
-#: Whether an act is its person's first, and brought them.
+#: The column that says whether an act is the first of a person who was not on the list before.
 IS_NEW: Final = "is_new"
 
 _UNIT_FORMATS: Final[Mapping[Unit, str]] = {
@@ -39,38 +39,36 @@ def _number_of_rows(rows: Grouped, _: Computed) -> pd.Series:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A column of a report: what it is computed of, and how it is shown.
-
-    The total stands for several rows, where anything can: distinct people have none, and a rate, of which `total` names
-    two columns, is the rate of their sums.
-    """
+    """A column of a report: its computation, and its format."""
 
     name: str
     unit: Unit = "number"
     total: Literal["sum", "min", "max"] | tuple[str, str] | None = "sum"
-    dtype: str = "int64"  # rows that count nothing have 0 where it is this one
+    """How the values of several rows become one: two columns are the rate of their sums, None has no total."""
+    dtype: str = "int64"
+    """The dtype; groups without rows have 0 in int64, and are missing in others."""
     is_rare: bool = False
-    """Whether it is shown only where a tenth of the rows have it."""
+    """Whether it is shown only if a tenth of the rows have it."""
     compute: Compute = field(default=_number_of_rows, kw_only=True)
-    """Computes it, unless the function of a report does."""
+    """The function that computes it, unless the report has a function of its own."""
     needs: Mapping[str, Convert] = field(default_factory=dict, kw_only=True)
     """The columns that it reads."""
     uses: Mapping[str, Convert] = field(default_factory=dict, kw_only=True)
-    """The columns that it reads where a frame has them."""
+    """The columns that it reads if a frame has them."""
     is_optional: bool = field(default=False, kw_only=True)
-    """Whether a frame may lack the columns: the report then leaves the measure out."""
+    """Whether a report leaves it out if the frame lacks its columns, instead of raising an error."""
     unprotected: bool = field(default=False, kw_only=True)
-    """Whether small counts can be computed from it: `suppress` leaves it out."""
+    """Whether small counts can be computed from it, so that `suppress` leaves it out."""
     needs_any: str = field(default="", kw_only=True)
-    """The count that some row must have: a report without any leaves the measure out."""
+    """A count: a report in which this count is 0 in all rows leaves the measure out."""
 
 
-#: Whether a count is as it was in the report before, where small counts are hidden.
+#: The column of a protected report that says whether a count is the same as in the previous report.
 KEPT: Final = Measure("kept", "mark", None, "boolean")
 
 
 def show(value: Any, unit: Unit) -> str:
-    """Return a value as terminal and page show it.
+    """Return a value as the terminal and the page show it.
 
     >>> show(1234, "number"), show(0.125, "share"), show(pd.Timestamp("2026-05-01 18:00"), "time"), show(pd.NA, "share")
     ('1,234', '12.5%', '2026-05-01', '–')
@@ -88,7 +86,7 @@ def show(value: Any, unit: Unit) -> str:
 
 
 def show_key(value: Any) -> str:
-    """Return a value of an index as it is shown; of a time the day, and the minute where that is not the first.
+    """Return a value of an index as it is shown; a time without its clock if that is midnight.
 
     >>> show_key("email"), show_key(pd.Timestamp("2026-05-01T18:00:59Z")), show_key(pd.NaT), show_key(pd.NA)
     ('email', '2026-05-01 18:00', '(no date)', '(none)')
@@ -127,9 +125,9 @@ def _attended_of(rows: Grouped, before: Computed) -> pd.Series:
     return is_counted.groupby(rows.obj["group"]).sum()
 
 
-def are_of_events_with_check_ins(came: pd.Series, event: pd.Series) -> pd.Series:
-    """Return which attendances are of events at which anybody attended; those who came are, whatever the event."""
-    return came | event.isin(event[came].dropna())
+def are_of_events_with_check_ins(attended: pd.Series, event: pd.Series) -> pd.Series:
+    """Return which attendances are at an event with any attendance marked as attended, or are marked themselves."""
+    return attended | event.isin(event[attended].dropna())
 
 
 def _new(rows: Grouped, before: Computed) -> pd.Series:
@@ -148,7 +146,7 @@ def _limited(rows: Grouped, _: Computed) -> pd.Series:
 SUM_OF_RSVPS: Final = Measure(
     "rsvps", compute=lambda rows, _: rows["total_accepted"].sum(), needs={"total_accepted": whole}
 )
-#: A row without a person_id is nobody's.
+#: The number of distinct people, in which rows without a person_id count nobody.
 DISTINCT_PEOPLE: Final = Measure(
     "people",
     total=None,
@@ -156,7 +154,7 @@ DISTINCT_PEOPLE: Final = Measure(
     needs={"person_id": identity},
     unprotected=True,
 )
-#: The people whom an act of the row brought: only where the acts of an archive say so.
+#: The number of new people, only in frames with the column IS_NEW.
 NEW_PEOPLE: Final = Measure(
     "new",
     dtype="Int64",
@@ -176,7 +174,7 @@ _ATTENDED: Final = Measure(
     unprotected=True,
     needs_any="attended",
 )
-#: The attendances of those who came, and their rate: only where there are any.
+#: The attendances marked as attended, and their rate, only if there are any.
 ATTENDED: Final = (
     _ATTENDED,
     replace(_ATTENDED, name="attended_of", compute=_attended_of, uses={"event_id": identity}),
@@ -190,7 +188,7 @@ ATTENDED: Final = (
         needs_any="attended",
     ),
 )
-#: Times of single acts: as many different ones as there are in a month, so many acts it has at least.
+#: The times of single acts, which are unprotected: the number of distinct times is a lower bound of the acts.
 _FIRST_AND_LAST: Final = (
     replace(_date("first", "min", "created_date", utc), unprotected=True),
     replace(_date("last", "max", "created_date", utc), unprotected=True),
@@ -240,11 +238,11 @@ ATTENDANCE_MEASURES: Final = (
     _share_of("rsvps"),
     *_FIRST_AND_LAST,
 )
-#: Of what was known of each event at each pull.
+#: The last known RSVPs of events, for reports on growth.
 KNOWN_RSVPS: Final = replace(
     SUM_OF_RSVPS, needs={"event_id": identity, "fetched_at": utc, **SUM_OF_RSVPS.needs}
 )
-#: Of growth, whose rows have a column for each value that the events are grouped by.
+#: The measures of a report by pull, computed from a table with a row for each pull and a column for each group.
 BY_PULL: Final = (
     replace(KNOWN_RSVPS, compute=lambda rows, _: rows.sum().sum(axis=1), total=None),
     Measure("new_rsvps", dtype="Int64", compute=lambda _, before: before["rsvps"].diff()),

@@ -1,4 +1,4 @@
-"""How people take part: who is new, who comes back, how often, and whom hosts bring."""
+"""How people take part: new and returning people, cohorts, numbers of acts, and the RSVPs of hosts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
     """Count the people of each period, new and returning.
 
     A person is new in the period of their first act, if the archive has none before it, and returning in every
-    other period with an act. Acts that are not counted make nobody returning. Periods without any act are
-    included, but no gap of more than ten years. Acts without a date are the row ``NaT``, last, and only there if
-    there are any.
+    other period with a counted act. Periods without any act are included; gaps of more than ten years are left out.
+    Acts without a date are counted in the last row ``NaT``, if there are any.
 
     Parameters
     ----------
@@ -35,25 +34,26 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
     freq
         a period of pandas: ``h``, ``D``, ``W`` (Monday to Sunday), ``M``, ``Q``, ``Y``
     include
-        which acts to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
 
     Returns
     -------
     DataFrame
         indexed by date, the start of the period (UTC)
 
-        - people: how many distinct people acted; ``new + returning``. It has no total, as a person can act in
-          two periods
-        - new: of them, those who had no act before in the archive
-        - returning: of them, those who had
-        - actions: how many acts, also of people who are not known
+        - people: the number of distinct people who acted, ``new + returning``; it has no total, since a person can
+          act in two periods
+        - new: the number of these people without an earlier act in the archive
+        - returning: the number of these people with one
+        - actions: the number of acts, with those of unknown people
 
     Raises
     ------
     MissingColumn
-        the frame lacks a column that is needed
+        the frame lacks a needed column
     InvalidArgument
-        `freq` is no period
+        `freq` is not a period
 
     Examples
     --------
@@ -77,9 +77,9 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
         "new": periods.number[first.index[first["person_id"].isin(acts.started)]].value_counts(),
         "actions": periods.number.value_counts(),
     }
-    made = pd.DataFrame(counts, pd.RangeIndex(len(periods.labels))).fillna(0).astype("int64")
-    made.insert(2, "returning", made["people"] - made["new"])
-    return noted(made.set_axis(periods.labels), acts.notes)
+    table = pd.DataFrame(counts, pd.RangeIndex(len(periods.labels))).fillna(0).astype("int64")
+    table.insert(2, "returning", table["people"] - table["new"])
+    return noted(table.set_axis(periods.labels), acts.notes)
 
 
 def retention(
@@ -90,11 +90,10 @@ def retention(
     now: TimeLike | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """Show which share of each cohort is active later.
+    """Show the share of each cohort that is active in later periods.
 
-    A cohort is the people whose first act is in one period. A share is of the cohort: those with an act in the
-    period that comes 0, 1, 2, … periods after it, over all of them. A period that has not ended has no shares, as
-    they would be too low.
+    A cohort is the people whose first act is in one period. A share is the number of them with an act 0, 1, 2, …
+    periods later, over the size of the cohort. A period that has not ended has no shares, since they would be too low.
 
     Parameters
     ----------
@@ -103,30 +102,32 @@ def retention(
     freq
         a period of pandas: ``h``, ``D``, ``W`` (Monday to Sunday), ``M``, ``Q``, ``Y``
     until
-        up to when all acts are known; a time without a zone is UTC. The newest act of the frame if not given, of those
-        whose date is not doubtful, as `compare` says: the others are set aside, and `note` names them
+        the time up to which all acts are known; without a zone it is UTC. By default that of the newest act without a
+        doubtful date (see `compare`); acts with one are not counted, and `note` names them
     now
         as for `compare`
     include
-        which acts to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
 
     Returns
     -------
     DataFrame
         indexed by date, the start of the cohort's period (UTC), with every period between the first and the last
         cohort; people whose acts have no date are the row ``NaT``. Gaps of more than ten years are left out, of rows
-        and of columns. People whose first act in the archive is not in the frame are in no cohort, as `note` says
+        and of columns. People whose first act in the archive is not in the frame are in no cohort; `note` has their
+        number
 
-        - people: how many people the cohort has
-        - 0, 1, 2, …: the share of them who acted so many periods later, 0 to 1; missing where the period has not
-          ended at `until`, and where the cohort has nobody
+        - people: the number of people in the cohort
+        - 0, 1, 2, …: the share of them who acted so many periods later, 0 to 1; missing if the period has not ended
+          at `until`, or if the cohort has nobody
 
     Raises
     ------
     MissingColumn
-        the frame lacks a column that is needed
+        the frame lacks a needed column
     InvalidArgument
-        `freq` is no period, or `until` no time
+        `freq` is not a period, or `until` not a time
 
     Examples
     --------
@@ -143,45 +144,44 @@ def retention(
     """
     period = period_of(freq, report="retention")
     acts = Acts.of(actions, "number", report="retention", include=include, now=now)
-    acts, aside = acts.known_ones() if until is None else (acts, [])
+    acts, doubtful_notes = acts.without_doubtful() if until is None else (acts, [])
     end = acts.known.newest if until is None else moment(until, report="retention")
     first = acts.first_of_each()
-    ours = first[first["person_id"].isin(acts.started)].reset_index(drop=True)
-    cohorts = group_periods(ours, "date", period, report="retention")
+    in_cohorts = first[first["person_id"].isin(acts.started)].reset_index(drop=True)
+    cohorts = group_periods(in_cohorts, "date", period, report="retention")
     starts = _ordinals(pd.DatetimeIndex(cohorts.labels), period)
     people = np.bincount(cohorts.number, minlength=len(cohorts.labels))
-    made = pd.DataFrame({"people": people.astype("int64")}, cohorts.labels)
-    if ours["date"].notna().any():
-        cohort_of = pd.Series(cohorts.number.array, ours["person_id"])
+    table = pd.DataFrame({"people": people.astype("int64")}, cohorts.labels)
+    if in_cohorts["date"].notna().any():
+        cohort_of = pd.Series(cohorts.number.array, in_cohorts["person_id"])
         active = acts.rows[acts.rows["date"].notna()]
         active = active.assign(cohort=cohort_of.reindex(active["person_id"]).array).dropna(subset="cohort")
         row = active["cohort"].to_numpy("int64")
         later = _ordinals(pd.DatetimeIndex(active["date"]), period) - starts[row]
-        ended = _ordinals(pd.DatetimeIndex([end]), period)[0] - 1
-        columns = _columns(later, ended - starts[cohorts.labels.notna()].min(), *_ordinals(_YEARS, period))
-        made = made.join(
-            _shares(active.assign(row=row, later=later), columns, people, starts, ended, made.index)
+        last_ended = _ordinals(pd.DatetimeIndex([end]), period)[0] - 1
+        last_column = last_ended - starts[cohorts.labels.notna()].min()
+        columns = _columns(later, last_column, *_ordinals(_YEARS, period))
+        active = active.assign(row=row, later=later)
+        table = table.join(_shares(active, columns, people, starts, last_ended, table.index))
+    notes = acts.notes
+    if others := len(first) - len(in_cohorts):
+        notes.append(
+            f"in no cohort: {counted(others, 'person', 'people')} whose first act is not in the frame"
         )
-    others = len(first) - len(ours)
-    began = (
-        f"in no cohort: {counted(others, 'person', 'people')} whose first act is not in the frame"
-        if others
-        else ""
-    )
-    return noted(made, [*acts.notes, began], aside)
+    return noted(table, notes, doubtful_notes)
 
 
 def _ordinals(times: pd.DatetimeIndex, period: str) -> NDArray[np.int64]:
-    """Return the number of each time's period."""
+    """Return the ordinal of each time's period, as pandas counts periods."""
     return np.asarray(times.tz_localize(None).to_period(period).asi8)
 
 
 def _columns(later: NDArray[np.int64], last: int, start: int, ten_years_on: int) -> NDArray[np.int64]:
-    """Return how many periods later to show, without gaps of more than ten years in which nobody acts."""
+    """Return the columns to show, as numbers of periods, without gaps of more than ten years in which nobody acts."""
     acted = np.unique(np.append(later, 0))
     pairs = itertools.pairwise([*acted.tolist(), last + 1])
-    near = [np.arange(one, other) for one, other in pairs if other - one <= ten_years_on - start]
-    columns = np.unique(np.concatenate([acted, *near]))
+    without_gaps = [np.arange(one, other) for one, other in pairs if other - one <= ten_years_on - start]
+    columns = np.unique(np.concatenate([acted, *without_gaps]))
     return columns[columns <= max(last, 0)]
 
 
@@ -190,16 +190,16 @@ def _shares(
     columns: NDArray[np.int64],
     people: NDArray[np.int64],
     starts: NDArray[np.int64],
-    ended: int,
+    last_ended: int,
     index: pd.Index,
 ) -> pd.DataFrame:
-    """Return each cohort's shares, where they are known."""
+    """Return the share of each cohort in each column, missing for periods after the last that ended."""
     acted = (
         active.drop_duplicates(["person_id", "later"]).groupby(["row", "later"]).size().unstack(fill_value=0)
     )
     acted = acted.reindex(index=range(len(index)), columns=columns, fill_value=0)
     is_known = (
-        (people[:, None] > 0) & (starts[:, None] + columns <= ended) & np.asarray(index.notna())[:, None]
+        (people[:, None] > 0) & (starts[:, None] + columns <= last_ended) & np.asarray(index.notna())[:, None]
     )
     shares = acted.to_numpy() / np.maximum(people, 1)[:, None]
     return pd.DataFrame(np.where(is_known, shares, np.nan), index, [*map(int, columns)])
@@ -208,27 +208,28 @@ def _shares(
 def repeats(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame:
     """Count the people who acted once, twice, and so on.
 
-    Acts whose person is not known are in no row; `note` says how many there are.
+    Acts without a person are not counted; `note` has their number.
 
     Parameters
     ----------
     actions
         one row per act, with person_id and date, as ``osdi_frames.open(source).actions()`` returns it
     include
-        which acts to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
 
     Returns
     -------
     DataFrame
-        indexed by acts, how many acts a person has, in order; numbers that nobody has are left out
+        indexed by acts, the number of acts of a person, in order; numbers that no person has are left out
 
-        - people: how many people have so many
-        - share: of all people of the frame, 0 to 1
+        - people: the number of people with so many acts
+        - share: their share of all people of the frame, 0 to 1
 
     Raises
     ------
     MissingColumn
-        the frame lacks a column that is needed
+        the frame lacks a needed column
 
     Examples
     --------
@@ -241,37 +242,38 @@ def repeats(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFra
     """
     acts = Acts.of(actions, report="repeats", include=include)
     people = acts.rows["person_id"].value_counts().value_counts().sort_index().astype("int64")
-    made = pd.DataFrame({"people": people, "share": people / max(people.sum(), 1)})
-    made.index = pd.Index(made.index.astype("int64"), name="acts")
-    return noted(made, acts.notes)
+    table = pd.DataFrame({"people": people, "share": people / max(people.sum(), 1)})
+    table.index = pd.Index(table.index.astype("int64"), name="acts")
+    return noted(table, acts.notes)
 
 
 def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame:
-    """Count the RSVPs to each host's events.
+    """Count the RSVPs to each host's events, most first.
 
-    Most RSVPs are first. An event with two hosts counts for both, so the columns have no total. The RSVPs to events
-    whose host is not known are the row ``(none)``. A row is a person: not for publication.
+    An event with two hosts counts for both, so the columns have no total. RSVPs to events without a known host are
+    counted in the row ``(none)``. Do not publish this report, as each of its rows is a person.
 
     Parameters
     ----------
     actions
-        one row per act, with person_id, date, action and subject_id: `hosted` and `rsvped` have the id of the event
+        one row per act, with person_id, date, action and subject_id, which is the event's id in `hosted` and `rsvped`
     include
-        which acts to count though they are `excluded`; the attribute `note` says how many were not
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
 
     Returns
     -------
     DataFrame
         indexed by person_id, most RSVPs first, then in its order
 
-        - events: how many events they hosted; of ``(none)`` those with an RSVP
-        - rsvps: how many RSVPs these have, also those of the hosts themselves
+        - events: the number of events that they hosted; in the row ``(none)`` that of events with an RSVP
+        - rsvps: the number of RSVPs to these events, with those of the hosts themselves
         - rsvps_per_event: rsvps over events
 
     Raises
     ------
     MissingColumn
-        the frame lacks a column that is needed
+        the frame lacks a needed column
 
     Examples
     --------
@@ -292,9 +294,9 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
     by_event = rsvps.groupby("subject_id", dropna=False, as_index=False).sum()
     pairs = hosted.merge(by_event, on="subject_id", how="outer").fillna({"host": NONE, "rsvps": 0})
     by_host = pairs.groupby("host")
-    made = pd.DataFrame({"events": by_host["subject_id"].count(), "rsvps": by_host["rsvps"].sum()}).astype(
+    table = pd.DataFrame({"events": by_host["subject_id"].count(), "rsvps": by_host["rsvps"].sum()}).astype(
         "int64"
     )
-    made["rsvps_per_event"] = made["rsvps"] / made["events"].where(made["events"] > 0)
-    made = made.sort_values("rsvps", ascending=False, kind="stable").rename_axis("person_id")
-    return noted(made, [acts.note])
+    table["rsvps_per_event"] = table["rsvps"] / table["events"].where(table["events"] > 0)
+    table = table.sort_values("rsvps", ascending=False, kind="stable").rename_axis("person_id")
+    return noted(table, [acts.note])

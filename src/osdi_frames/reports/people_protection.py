@@ -1,7 +1,7 @@
-"""What is hidden of reports on people and change, where each is published alone.
+"""Hide small counts in a report on people or change that is published alone.
 
-A row, or a cell, with a count of people from 1 to ``below - 1`` is missing, and others as far as sums that can be
-known would reveal it: those of each column of counts, and of a funnel those of each step.
+Rows, or single cells, with a count of people from 1 to ``below - 1`` become missing, and so do others from which they
+could be computed with sums that readers may know: those of each column of counts, and in a funnel those of each step.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from osdi_frames.errors import InvalidArgument
 from osdi_frames.reports.protection import Counts, RowMask, hide_in_line, leaves_open
 
 Protect: TypeAlias = Callable[[pd.DataFrame, int], pd.DataFrame]
+"""A function that hides the counts of a report below a number."""
 
 
 def protector_of(report: pd.DataFrame) -> Protect | None:
-    """Return what hides small counts of a report on people, None for every other report.
+    """Return the function that hides small counts of a report on people or change, recognised by its columns.
 
-    A report whose rows are people is refused.
+    None is returned for every other report, and InvalidArgument raised for `hosts`, whose rows are people.
     """
     columns = {*map(str, report.columns)}
     if "rsvps_per_event" in columns:
@@ -41,13 +42,13 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
 
 
 def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide periods; how many acts there are reveals repeated ones."""
+    """Hide periods, and the column of acts, which would reveal how many people acted several times."""
     counts = [counts_of(report[name]) for name in ("people", "new", "returning")]
     return without(report.drop(columns="actions", errors="ignore"), _rows(counts, below), in_time=True)
 
 
 def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide acts, whose sums are known, and apart from them people, also how few came back."""
+    """Hide rows of acts, whose sum may be known, and rows of people if few acted, few were new, or few returned."""
     counts = [counts_of(report[name]) for name in ("before", "now")]
     is_people = np.isin(report.index, ["people", "new people"])
     acts = _rows([np.where(is_people, 0, numbers) for numbers in counts], below)
@@ -62,15 +63,14 @@ def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
 
 def _columns(*names: str) -> Protect:
-    """Return what hides rows with small counts in columns."""
+    """Return the function that hides rows with a small count in any of some columns."""
     return lambda report, below: without(report, _rows([counts_of(report[name]) for name in names], below))
 
 
 def _repeats(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide numbers of acts.
+    """Hide rows of `repeats`, whose sums of people and of acts may both be known, so that two hidden rows are too few.
 
-    The sums of people, and of their acts, are known: three hidden rows leave open what two do not. There are fewer
-    rows than the square root of twice the acts, and each is hidden once.
+    Rows are hidden one by one until the hidden counts are open. A report of n acts has at most √(2n) rows.
     """
     counts, acts = counts_of(report["people"]), np.asarray(report.index, dtype="int64")
     small = (counts > 0) & (counts < below)
@@ -84,10 +84,10 @@ def _repeats(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
 
 def _are_open(counts: Counts, acts: Counts, hidden: RowMask, small: RowMask, below: int) -> bool:
-    """Return whether each small count can be another one.
+    """Return whether each small count could also be another number, with the same sum of people and sum of acts.
 
-    People are exchanged between the two largest hidden rows and each third one, so that neither they nor their acts
-    become more; 0 is shown. Other exchanges are not tried, so that the work is one step a row.
+    The function only tries to move people between the two largest hidden rows and each third one, which takes one step
+    for each row. No hidden count may become 0, since a 0 would be shown.
     """
     if hidden.sum() < 3 or not leaves_open(counts[hidden], below=below):
         return False
@@ -103,16 +103,16 @@ def _are_open(counts: Counts, acts: Counts, hidden: RowMask, small: RowMask, bel
 
 
 def _funnel(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide steps, or those of several funnels.
+    """Hide single steps of one funnel, or all steps of some of several funnels.
 
-    Funnels are hidden that have a small step. Those who do not reach a step can be few, too. The share of a hidden
-    step is in that of the step after it.
+    A step is hidden if few people reach it, or few people do not. The share `of_previous` of the step after a hidden
+    one is hidden, too, since the hidden count can be computed from it.
     """
     if not isinstance(report.index, pd.MultiIndex):
         hidden = _steps(counts_of(report["people"]), below)
         shown = without(report, hidden, in_time=True)
-        after = np.append(False, hidden[:-1])
-        return shown.assign(of_previous=shown["of_previous"].mask(after))
+        is_after_hidden = np.append(False, hidden[:-1])
+        return shown.assign(of_previous=shown["of_previous"].mask(is_after_hidden))
     values = report.index.droplevel(-1)
     number, names = pd.factorize(values)
     steps = counts_of(report["people"]).reshape(len(names), -1) if len(report) else np.zeros((0, 1), "int64")
@@ -122,19 +122,19 @@ def _funnel(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
 
 def _steps(counts: Counts, below: int) -> RowMask:
-    """Return which steps of one funnel are hidden."""
+    """Return which steps of one funnel to hide."""
     hidden = (counts > 0) & (counts < below)
     if len(counts) and hidden[0]:
         return np.ones(len(counts), dtype=bool)
-    last = counts[0] if len(counts) else 0
+    last_shown = counts[0] if len(counts) else 0
     for step in range(1, len(counts)):
-        hidden[step] |= 0 < last - counts[step] < below
-        last = last if hidden[step] else counts[step]
+        hidden[step] |= 0 < last_shown - counts[step] < below
+        last_shown = last_shown if hidden[step] else counts[step]
     return hidden
 
 
 def _retention(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide small cohorts, and shares of (all but) few."""
+    """Hide small cohorts, and shares of few people or of all but few."""
     people = counts_of(report["people"])
     shares = report.drop(columns="people").astype("Float64").to_numpy("float64", na_value=np.nan)
     active = np.nan_to_num(np.round(shares * people[:, None])).astype("int64")
@@ -150,7 +150,7 @@ def _retention(report: pd.DataFrame, below: int) -> pd.DataFrame:
     return shown
 
 
-#: By the columns that a report has, the more special ones first.
+#: The functions for reports with some columns; the first whose columns a report has is used.
 _BY_COLUMNS: Final[Sequence[tuple[set[str], Protect]]] = (
     ({"people", "new", "returning"}, _engagement),
     ({"people", "of_first", "of_previous", "low", "high"}, _funnel),
@@ -160,7 +160,7 @@ _BY_COLUMNS: Final[Sequence[tuple[set[str], Protect]]] = (
 
 
 def _rows(columns: Sequence[Counts], below: int) -> RowMask | None:
-    """Return which rows to hide where the sum of each column is known; None where the sums reveal all."""
+    """Return which rows to hide if the sum of each column may be known; None if no choice of rows is enough."""
     hidden: RowMask = np.any([(counts > 0) & (counts < below) for counts in columns], axis=0)
     before = -1
     while before < hidden.sum():
@@ -175,9 +175,9 @@ def _rows(columns: Sequence[Counts], below: int) -> RowMask | None:
 
 
 def without(report: pd.DataFrame, hidden: RowMask | None, *, in_time: bool = False) -> pd.DataFrame:
-    """Hide rows as a whole, but for their titles; None leaves no row, not even its name.
+    """Make all values of hidden rows missing, except for titles; None as `hidden` removes all rows.
 
-    Hidden rows come last, in the order of the index, unless rows have an order of their own.
+    Hidden rows come last, in the order of the index, unless the report is in the order of time or steps.
     """
     if hidden is None:
         return report.iloc[:0]
@@ -189,5 +189,5 @@ def without(report: pd.DataFrame, hidden: RowMask | None, *, in_time: bool = Fal
 
 
 def counts_of(column: pd.Series | pd.DataFrame) -> Counts:
-    """Return counts as numbers; missing ones are 0."""
+    """Return counts as an integer array, in which missing counts are 0."""
     return np.asarray(column.astype("Int64").fillna(0), dtype="int64")

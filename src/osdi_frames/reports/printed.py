@@ -1,4 +1,4 @@
-"""A report as text: as the terminal prints it, and a script that mails it."""
+"""A report as text, for the terminal and for scripts that mail it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from osdi_frames.reports.titles import labelled, words
 
 
 def as_text(report: Report, frame: pd.DataFrame, *, top: int) -> str:
-    """Return a report's heading, periods and other caveats, `top` rows of its table, and its caption."""
+    """Return a report's heading, its caveats, `top` rows of its table, and its caption."""
     lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top), report.caption]
     return "\n".join(filter(None, lines))
 
 
 def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
-    """Lay out `top` rows, the first, or of a report over time the last, and count the others."""
+    """Return the first `top` rows of a report as a text table, or the last ones if it is over time."""
     frame = labelled(movers_first(frame) if report.name in MOVED else frame)
     shown = frame.tail(top) if report.is_over_time else frame.head(top)
     columns = [

@@ -1,9 +1,9 @@
-"""Which groups to hide of reports that are published together, so that every hidden count stays open.
+"""Find the groups to hide in reports that are published together, so that no hidden count can be computed.
 
-A hidden count is open if another archive has the same publication: one in which a person's act lies in another
-hidden group. To get there, acts may be exchanged between groups that are shown. Groups that can be reached in this
-way have a sum that anybody can compute: at least two of them are hidden, their sum is not small, and it leaves each
-of them several values.
+A hidden count is open, so it cannot be computed, if another archive with other values of it would lead to the same
+publication: one in which one act is in another hidden group, while acts may also be exchanged between shown groups.
+Groups between which acts can move in this way form a part, whose sum readers can compute. In each part with hidden
+groups at least two are hidden, their sum is not small, and it allows several values for each of them.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ RowMask: TypeAlias = NDArray[np.bool_]
 
 @dataclass(slots=True, eq=False)
 class Breakdown:
-    """A report as groups of rows.
-
-    `group` is the number of the group of each kind of row, where rows of one kind are in the same group of every
-    report. Of reports with a key in common it is taken as known which groups have rows in common.
-    """
+    """A report as groups of rows; rows of one kind are in the same groups of all reports."""
 
     group: Numbers
+    """For each kind of rows the number of its group."""
     counts: Counts
+    """For each group its count."""
     keys: frozenset[str] = frozenset()
+    """The columns that it groups by: which groups of reports with a common key share rows counts as public."""
     hidden: RowMask = field(init=False, repr=False)
+    """For each group whether it is hidden."""
 
     def __post_init__(self) -> None:
         self.hidden = np.zeros(len(self.counts), dtype=bool)
 
 
 def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[RowMask | None]:
-    """Return which groups of each report to hide, None for a report that cannot be published with the others."""
-    kept = list(breakdowns)
+    """Return which groups of each report to hide, or None for a report that cannot be published with the others."""
+    publishable = list(breakdowns)
     while True:
-        for breakdown in kept:
+        for breakdown in publishable:
             breakdown.hidden = (breakdown.counts > 0) & (breakdown.counts < below)
-        closed = _hide_more(kept, below)
-        if closed is None:
-            return [breakdown.hidden if breakdown in kept else None for breakdown in breakdowns]
-        kept.remove(closed)
+        unpublishable = _hide_more(publishable, below)
+        if unpublishable is None:
+            return [breakdown.hidden if breakdown in publishable else None for breakdown in breakdowns]
+        publishable.remove(unpublishable)
 
 
 def hide_in_line(counts: Counts, hidden: RowMask, *, below: int, others: int = 0) -> RowMask:
-    """Return which counts with a known sum to hide: the `hidden` ones, and the smallest of the others as needed."""
+    """Return which counts with a known sum to hide: the `hidden` ones, and as many of the smallest as needed."""
     hidden = hidden.copy()
     for number in np.argsort(counts, kind="stable"):
         if not hidden.any() or leaves_open(counts[hidden], below=below, others=others):
@@ -61,47 +61,45 @@ def hide_in_line(counts: Counts, hidden: RowMask, *, below: int, others: int = 0
 
 
 def leaves_open(counts: Counts, *, below: int, others: int = 0) -> bool:
-    """Return whether hidden counts, whose sum is known, could have other values.
+    """Return whether hidden counts with a known sum could have other values; each is at least 1, since 0 is shown.
 
-    Each is at least 1, as 0 is shown, and at most what is shown. The `others` are hidden counts of other reports that
-    have rows in common with these: there has to be an act that is needed for none of them.
+    `others` is the number of hidden counts of other reports that share rows with these: one act more is needed for
+    each, so that an act can move without making one of them 0.
     """
     return len(counts) > 1 and bool(counts.sum() >= max(below, len(counts) + others + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What somebody knows of a report who sees others, too.
-
-    `kinds` are the kinds of rows: of each the group in the report, and then those in the others. They are public
-    where the reports have a key in common.
-    """
+    """What a reader of several reports knows of one of them."""
 
     breakdown: Breakdown
     others: Sequence[Breakdown]
     kinds: Numbers
+    """A row for each kind of rows: its group in the report, then its groups in the others."""
     is_public: bool
+    """Whether the kinds are public, since the reports have a key in common."""
 
     @classmethod
     def of(cls, breakdown: Breakdown, others: Sequence[Breakdown], *, is_public: bool) -> _View:
-        groups = pd.DataFrame({number: seen.group for number, seen in enumerate([breakdown, *others])})
+        groups = pd.DataFrame({number: one.group for number, one in enumerate([breakdown, *others])})
         return cls(breakdown, others, groups.drop_duplicates().to_numpy(), is_public)
 
-    def hidden_with(self, rows: RowMask) -> int:
-        """Count the hidden groups of the other reports that kinds of rows are in, if that is public."""
-        groups = zip(self.others, self.kinds[rows, 1:].T, strict=True) if self.is_public else ()
+    def hidden_with(self, kinds: RowMask) -> int:
+        """Count the hidden groups of the other reports that share some kinds of rows, if the kinds are public."""
+        groups = zip(self.others, self.kinds[kinds, 1:].T, strict=True) if self.is_public else ()
         return sum(int(other.hidden[np.unique(numbers)].sum()) for other, numbers in groups)
 
-    def seen(self) -> Numbers:
-        """Return each kind's groups in the other reports; a hidden group is -1."""
-        seen = self.kinds[:, 1:].copy()
+    def shown_groups(self) -> Numbers:
+        """Return for each kind its groups in the other reports, or -1 for hidden ones."""
+        groups = self.kinds[:, 1:].copy()
         for number, other in enumerate(self.others):
-            seen[other.hidden[seen[:, number]], number] = -1
-        return seen
+            groups[other.hidden[groups[:, number]], number] = -1
+        return groups
 
 
 def _hide_more(breakdowns: Sequence[Breakdown], below: int) -> Breakdown | None:
-    """Hide groups until those that are hidden are open, or return a report of which all would have to be hidden."""
+    """Hide groups until all hidden ones are open, or return a report that would have to be hidden as a whole."""
     views = [view for breakdown in breakdowns for view in _views(breakdown, breakdowns)]
     before = -1
     while before < sum(breakdown.hidden.sum() for breakdown in breakdowns):
@@ -113,9 +111,9 @@ def _hide_more(breakdowns: Sequence[Breakdown], below: int) -> Breakdown | None:
 
 
 def _views(breakdown: Breakdown, breakdowns: Sequence[Breakdown]) -> Iterator[_View]:
-    """Yield the views on a report: with all that have a key in common, and with each of the others alone."""
+    """Yield the views on a report: one with all reports of a common key, and one with each other report alone."""
     keys = breakdown.keys
-    for _ in breakdowns:  # also by way of others
+    for _ in breakdowns:  # reports can also have a key in common through a third one
         keys = keys.union(*(other.keys for other in breakdowns if keys & other.keys))
     others = [other for other in breakdowns if other is not breakdown]
     related = [other for other in others if keys & other.keys]
@@ -127,21 +125,21 @@ def _views(breakdown: Breakdown, breakdowns: Sequence[Breakdown]) -> Iterator[_V
 
 
 def _open(view: _View, below: int) -> bool:
-    """Hide groups of one view until the hidden ones are open; return whether they can be."""
-    breakdown, group, seen = view.breakdown, view.kinds[:, 0], view.seen()
-    parts = _connected(len(breakdown.counts), group, _numbered(seen))
+    """Hide groups of one view until the hidden ones are open; return False if that is impossible."""
+    breakdown, group, shown = view.breakdown, view.kinds[:, 0], view.shown_groups()
+    parts = _connected(len(breakdown.counts), group, _numbered(shown))
     for part in np.unique(parts[breakdown.hidden]):
         inside = np.flatnonzero(parts == part)
         others = view.hidden_with((parts[group] == part) & breakdown.hidden[group])
         hidden = hide_in_line(breakdown.counts[inside], breakdown.hidden[inside], below=below, others=others)
         breakdown.hidden[inside] = hidden
         if not leaves_open(breakdown.counts[inside][hidden], below=below, others=others):
-            return _connect(view, seen, parts[group] == part)
+            return _connect(view, shown, parts[group] == part)
     return True
 
 
 def _numbered(rows: Numbers) -> Numbers:
-    """Return a number for each row, equal ones alike."""
+    """Return a number for each row of a table, the same for equal rows."""
     if not rows.shape[1]:
         return np.zeros(len(rows), dtype="int64")
     numbers = pd.DataFrame(rows).groupby([*range(rows.shape[1])], sort=False).ngroup()
@@ -149,27 +147,31 @@ def _numbered(rows: Numbers) -> Numbers:
 
 
 def _connected(size: int, group: Numbers, context: Numbers) -> Numbers:
-    """Return the part that each group is in; groups with a row in the same context are in the same part."""
+    """Return the part of each group, where groups of kinds with the same context are in the same part.
+
+    A part is the smallest number among its groups; numbers spread over contexts until none changes.
+    """
     parts = np.arange(size)
     while True:
-        nearest = np.full(context.max(initial=-1) + 1, size)
-        np.minimum.at(nearest, context, parts[group])
+        smallest = np.full(context.max(initial=-1) + 1, size)
+        np.minimum.at(smallest, context, parts[group])
         joined = parts.copy()
-        np.minimum.at(joined, group, nearest[context])
+        np.minimum.at(joined, group, smallest[context])
         joined = joined[joined]
         if np.array_equal(joined, parts):
             return parts
         parts = joined
 
 
-def _connect(view: _View, seen: Numbers, inside: RowMask) -> bool:
-    """Connect some rows with the rest by hiding what keeps them apart in other reports; return whether it can be.
+def _connect(view: _View, shown: Numbers, inside: RowMask) -> bool:
+    """Connect the kinds of one part with another part, by hiding groups of other reports in which they differ.
 
-    As little as possible is hidden, also in the report itself, which then has to hide a group of the rest.
+    Of all pairs of kinds the one is chosen for which the least counts are hidden, with the group of the other part that
+    the report itself then hides. False is returned if there is no other part.
     """
     if inside.all():
         return False
-    here, there = np.unique(seen[inside], axis=0), seen[~inside]
+    here, there = np.unique(shown[inside], axis=0), shown[~inside]
     cost = _costs(view.breakdown)[view.kinds[~inside, 0]][None, :]
     for number, other in enumerate(view.others):
         costs, ours, theirs = _costs(other), here[:, [number]], there[None, :, number]
@@ -182,5 +184,5 @@ def _connect(view: _View, seen: Numbers, inside: RowMask) -> bool:
 
 
 def _costs(breakdown: Breakdown) -> Counts:
-    """Return what is lost by hiding each group; the last number, that of -1, stands for groups already hidden."""
+    """Return the count that hiding each group loses: 0 for hidden ones, and for the index -1 that stands for them."""
     return np.append(np.where(breakdown.hidden, 0, breakdown.counts), 0)

@@ -1,8 +1,8 @@
-"""What is published of a report whose small counts are hidden, so that the next one shows no small change either.
+"""Protect a report of an archive with hidden counts so that small changes since the previous report are hidden, too.
 
-Where small counts are hidden, shown counts are multiples of the smallest one, rounded down, and a count that changed by
-less than this since the report before is as it was there. So two consecutive reports differ by such multiples, and so
-do their sums; in which row one more person signed, nobody sees.
+Shown counts are rounded down to multiples of the smallest count that may be shown, and a count that changed by less
+than this since the previous report is repeated from there. So the counts of two consecutive reports, and their sums,
+differ by such multiples, and no reader can see in which row one more person signed.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from osdi_frames.reports.spelling import Spelling
 from osdi_frames.reports.suppression import suppress_together
 from osdi_frames.reports.titles import heading
 
-#: The file of a report in which the next one finds what was published.
+#: The file in the folder of a report with its shown counts, which the next report reads.
 FILE: Final = "published.json"
-#: The name of the headline figures among the reports.
+#: The key of the headline figures among the reports.
 FIGURES: Final = "(figures)"
 
 ShownCounts: TypeAlias = Mapping[str, int]
-"""Shown counts, by the text of their row."""
+"""The shown counts of a report, by the text of their row."""
 
 Made: TypeAlias = tuple[Report, pd.DataFrame]
-"""A report with its frame."""
+"""A report's declaration and its frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The counts that a report showed, by report and row, and the settings by which they were counted."""
+    """The counts that the report of an archive showed, by report and row, and the settings that they depend on."""
 
     settings: str
     counts: Mapping[str, ShownCounts]
 
     @classmethod
     def parsed(cls, text: bytes | None) -> Self | None:
-        """Read what `dumped` wrote; None where there is nothing, or nothing that can be read."""
+        """Read the content of the file; return None if there is none or it is not valid."""
         with suppress(ValueError, RecursionError):
             match json.loads(text or b""):
                 case {"settings": str(settings), "counts": dict(counts)} if FIGURES in counts:
-                    return cls(settings, {name: _counts(some) for name, some in counts.items()})
+                    return cls(settings, {name: _counts(by_row) for name, by_row in counts.items()})
         return None
 
     def dumped(self) -> bytes:
@@ -60,7 +60,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class ProtectedReports:
-    """Reports with small counts hidden, sentences on what is hidden, and what they show."""
+    """Reports with hidden counts, notes on what is hidden, and the counts that they show."""
 
     reports: list[Made]
     notes: list[str]
@@ -80,55 +80,57 @@ def protect_reports(
     frames = suppress_together(reports, tables, below=below, spelling=spelling)
     before = last.counts if last and last.settings == settings else {}
     shown_counts = {FIGURES: _steady_figures(tables, before.get(FIGURES, {}), below)}
-    made, columns, closed = list[Made](), dict[str, None](), []
+    protected, hidden_columns, without_rows = list[Made](), dict[str, None](), []
     for (declared, report), shown in zip(reports, frames, strict=True):
-        columns |= dict.fromkeys(column.name for column in declared.shown(report) if column.name not in shown)
-        closed += [declared.heading] if len(report) > len(shown) else []
+        names = (column.name for column in declared.shown(report) if column.name not in shown)
+        hidden_columns |= dict.fromkeys(names)
+        without_rows += [declared.heading] if len(report) > len(shown) else []
         if not declared.function:
             shown = steady(declared, shown, before.get(declared.name, {}), below)
-            shown_counts[declared.name] = _rows(declared, shown)
-        made.append((declared, shown))
+            shown_counts[declared.name] = _counts_by_row(declared, shown)
+        protected.append((declared, shown))
     notes = [
         f"counts of people below {below} are hidden (–), and others that reveal them",
         f"other counts of people are rounded down to multiples of {below}; shares are of these",
     ]
     if before:
-        kept = (name for name, count in shown_counts[FIGURES].items() if before[FIGURES].get(name) == count)
+        same = (name for name, count in shown_counts[FIGURES].items() if before[FIGURES].get(name) == count)
         notes.append(
             f"counts that changed by less than {below} since the report before are as they were there (=); of the"
-            f" headline figures: {', '.join(map(heading, kept)) or 'none'}"
+            f" headline figures: {', '.join(map(heading, same)) or 'none'}"
         )
-    if columns:
-        notes.append(f"left out, as they would reveal some: {', '.join(map(heading, columns))}")
-    if closed:
-        notes.append(f"without rows, as their totals would reveal some: {', '.join(closed)}")
-    return ProtectedReports(made, notes, Published(settings, shown_counts))
+    if hidden_columns:
+        notes.append(f"left out, as they would reveal some: {', '.join(map(heading, hidden_columns))}")
+    if without_rows:
+        notes.append(f"without rows, as their totals would reveal some: {', '.join(without_rows)}")
+    return ProtectedReports(protected, notes, Published(settings, shown_counts))
 
 
 def _steady_figures(tables: Mapping[str, pd.DataFrame], before: ShownCounts, below: int) -> ShownCounts:
-    """Return the shown headline figures of people, without small changes."""
+    """Return the headline figures to show of people, rounded and without small changes."""
     hidden = {"events", *hidden_figures(tables, below)}
     figures = {name: count for name, count in headline_figures(tables).items() if name not in hidden}
     return {name: steady_count(count, before.get(name), below) for name, count in figures.items()}
 
 
-def _counts(read: object) -> ShownCounts:
-    named = read.items() if isinstance(read, dict) else ()
-    return {name: count for name, count in named if type(count) is int}
+def _counts(value: object) -> ShownCounts:
+    """Return the counts in a JSON object from the file."""
+    items = value.items() if isinstance(value, dict) else ()
+    return {row: count for row, count in items if type(count) is int}
 
 
-def _rows(report: Report, frame: pd.DataFrame) -> dict[str, int]:
-    """Return the counts that a report shows, by their row."""
-    counts = frame[report.count].set_axis([_row(label) for label in frame.index]).dropna()
+def _counts_by_row(report: Report, frame: pd.DataFrame) -> dict[str, int]:
+    """Return the counts that a report shows, by the text of their row."""
+    counts = frame[report.count].set_axis([_row_text(label) for label in frame.index]).dropna()
     return {str(row): int(count) for row, count in counts.items()}
 
 
-def _row(label: Hashable) -> str:
+def _row_text(label: Hashable) -> str:
     return json.dumps([str(key) for key in (label if isinstance(label, tuple) else (label,))])
 
 
 def steady_count(count: int, before: int | None, below: int) -> int:
-    """Return a count as it is shown, given how it was shown before.
+    """Return the count to show: rounded down, or that of the previous report if it changed by less than `below`.
 
     >>> steady_count(34, None, 5), steady_count(34, 30, 5), steady_count(29, 30, 5), steady_count(38, 30, 5)
     (30, 30, 30, 35)
@@ -137,27 +139,26 @@ def steady_count(count: int, before: int | None, below: int) -> int:
 
 
 def steady(report: Report, frame: pd.DataFrame, before: ShownCounts, below: int) -> pd.DataFrame:
-    """Return a report with counts that show no small change, largest first, and what is computed of them.
+    """Return a report with steady counts, the largest first, and with shares and differences of these.
 
-    Where a report came before, the column `kept` says which counts are as they were there.
+    If there is a previous report, the column `kept` says which counts are the same as there.
     """
-    rows = [_row(label) for label in frame.index]
+    previous = [before.get(_row_text(label)) for label in frame.index]
     counts = frame[report.count].astype("Int64").tolist()
-    was = [before.get(row) for row in rows]
     shown = [
         pd.NA if pd.isna(count) else steady_count(count, old, below)
-        for count, old in zip(counts, was, strict=True)
+        for count, old in zip(counts, previous, strict=True)
     ]
     column = pd.Series(shown, frame.index, dtype="Int64")
-    made = frame.assign(**{report.count: column})
-    if "share" in made:
-        made["share"] = (column / max(column.sum(), 1)).astype("Float64")
-    if "new_rsvps" in made:
-        made["new_rsvps"] = column.diff().mask(frame["new_rsvps"].isna())
+    result = frame.assign(**{report.count: column})
+    if "share" in result:
+        result["share"] = (column / max(column.sum(), 1)).astype("Float64")
+    if "new_rsvps" in result:
+        result["new_rsvps"] = column.diff().mask(frame["new_rsvps"].isna())
     if before:
-        is_kept = [old is not None and old == count for old, count in zip(was, shown, strict=True)]
-        made[KEPT.name] = pd.Series(is_kept, frame.index, dtype="boolean")
+        is_kept = [old is not None and old == count for old, count in zip(previous, shown, strict=True)]
+        result[KEPT.name] = pd.Series(is_kept, frame.index, dtype="boolean")
     if time_levels(frame.index):
-        return made
-    labelled = made.sort_index()
-    return labelled.iloc[np.argsort(-counts_of(labelled[report.count].fillna(-1)), kind="stable")]
+        return result
+    by_label = result.sort_index()
+    return by_label.iloc[np.argsort(-counts_of(by_label[report.count].fillna(-1)), kind="stable")]

@@ -1,4 +1,4 @@
-"""What a report is: what it counts, by what, which columns it reads and shows, and what makes it."""
+"""The declaration of a report: its table, its keys, the columns that it reads and shows, and its function."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from osdi_frames.reports.spelling import Spelling, contexts
 from osdi_frames.reports.titles import TITLED, Titled
 
 TablesRead: TypeAlias = Mapping[str, pd.DataFrame]
-"""The rows of an archive that were read for its report, those that are excluded among them."""
+"""The rows of an archive that were read for its report, by table, with excluded ones."""
 
 
 class Choices(Protocol):
-    """What a request for the report of an archive chooses."""
+    """The settings of a report of an archive that the functions of single reports read."""
 
     @property
     def include(self) -> tuple[str, ...]:
-        """Which rows to count though they are excluded."""
+        """The reasons of excluded rows that are counted nevertheless."""
 
     @property
     def spelling(self) -> Spelling:
-        """Whether spellings of one value are one row."""
+        """Whether different spellings of one value are counted in one row."""
 
     @property
     def now(self) -> datetime | None:
-        """The present, for what no receipt dates."""
+        """The present, for frames without a time of receipt."""
 
     @property
     def compare(self) -> Duration:
-        """The period that is compared with the one before."""
+        """The length of the two periods that are compared."""
 
     @property
     def goals(self) -> Mapping[str, int]:
-        """How many signatures petitions are to have."""
+        """The number of signatures that each petition should reach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What several reports count.
+    """The rows that several reports count, and what these reports have in common.
 
     Attributes
     ----------
     table, count, unit
-        The table whose rows are counted; the column of the main count, which ranks rows and is drawn, if there is one;
-        and what it counts.
+        The table whose rows are counted; the name of the main count, which ranks rows and is drawn, empty without one;
+        and the noun for it.
     measures
         The columns of the reports.
     titled
-        The id that has titles, if there is one.
+        The id that has titles, or None.
     nothing
-        The texts that stand for no value.
+        The texts that count as no value.
     read_from
-        The table of an archive whose rows these are, if it is another.
+        The table of an archive that the rows are read from, if its name is another.
     """
 
     table: str
@@ -73,14 +73,14 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A key that the rows of another table have: `column` of the row of `table` with the same `key`."""
+    """A key that is looked up in another table: the `column` of its row with the same `key`."""
 
     table: str
     key: str
     column: str
 
 
-#: What makes a report of the tables of an archive.
+#: The function that makes a report from the tables of an archive.
 ReportFunction: TypeAlias = Callable[[TablesRead, Choices], pd.DataFrame]
 
 
@@ -91,26 +91,26 @@ class Report:
     Attributes
     ----------
     subject
-        What it counts: the table, the measures, and what they have in common.
+        The rows that it counts, its measures and its unit.
     name, heading
-        The name of its function, plot and files; its heading, and the title of its plot.
+        The name of its function, plot and files; the heading of its table and plot.
     by
-        What it groups by, and ``osdi-frames report`` makes it; None where the caller says it.
+        Its keys; None if the caller chooses them, which leaves it out of the report of an archive.
     kind
-        ``groups``: a row for each value; ``over time``: a row for each period, with `by` a column for each
-        value; ``growth``: the same for repeated pulls.
+        ``groups`` has a row for each value; ``over time`` a row for each period, with `by` also a column for each
+        value; ``growth`` a row for each of repeated pulls.
     own_measures
-        Its columns, where they are not those of the subject.
+        Its columns, if they differ from those of the subject.
     joined
-        The key that the rows of another table have.
+        The key that is looked up in another table.
     function, needs
-        What makes it of the tables of an archive, and the columns of each table that are needed for it.
+        The function that makes it from the tables of an archive, and the columns of each table that this needs.
     part
-        The part of the page in which it stands, where it is not that of its table.
+        The part of the page that shows it, if it differs from that of its table.
     caption
         A sentence below its table.
     in_time
-        Whether what the function makes has its rows in the order of time.
+        Whether the function returns rows in the order of time.
     """
 
     subject: Subject = field(repr=False)
@@ -128,31 +128,31 @@ class Report:
 
     @property
     def titled(self) -> Titled | None:
-        """The id that has titles: its key, or the subject's."""
+        """The id that has titles, which is one of the keys or that of the subject."""
         return next((titled for titled in TITLED if titled.key in self.keys), self.subject.titled)
 
     @property
     def table(self) -> str:
-        """The table whose frame it takes."""
+        """The table whose rows it counts."""
         return self.subject.table
 
     @property
     def read_from(self) -> str:
-        """The table whose rows its frame holds."""
+        """The table of an archive that its rows are read from."""
         return self.subject.read_from or self.table
 
     @property
     def count(self) -> str:
-        """The measure that ranks rows and is drawn."""
+        """The name of the measure that ranks rows and is drawn."""
         return self.subject.count
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Its columns."""
+        """The columns of the report."""
         return self.own_measures or self.subject.measures
 
     def made_of(self, columns: Collection[Hashable]) -> tuple[Measure, ...]:
-        """Return the measures of a frame with these columns, optional ones where it has what they need."""
+        """Return the measures of a frame with some columns: optional measures only if it has the columns they need."""
         return tuple(
             measure
             for measure in self.measures
@@ -160,7 +160,7 @@ class Report:
         )
 
     def shown(self, frame: pd.DataFrame) -> tuple[Measure, ...]:
-        """Return the measures that are shown of a frame; of cohorts also the shares of the first periods."""
+        """Return the measures to show of a report's frame; for cohorts with the shares of the first periods."""
         measures = (measure for measure in (*self.measures, KEPT) if measure.name in frame.columns)
         periods = [name for name in frame.columns if self.function and str(name).isdecimal()]
         shares = (Measure(name, "share", None, "float64") for name in periods[:_LATER])
@@ -171,21 +171,21 @@ class Report:
 
     @property
     def unprotected(self) -> tuple[str, ...]:
-        """The columns from which small counts could be computed."""
+        """The names of the measures from which small counts could be computed."""
         return tuple(measure.name for measure in self.measures if measure.unprotected)
 
     @property
     def is_published(self) -> bool:
-        """Whether it is made where small counts are hidden.
+        """Whether it is made if small counts are hidden.
 
-        What a function counts is not: its counts bound those of the other reports, and which to hide would have to be
-        searched for.
+        Reports of functions with counts are not: these counts are bounds for those of other reports, and no rule finds
+        the ones to hide.
         """
         return self.function is None or all(column.unit in ("text", "time") for column in self.measures)
 
     @property
     def least_rows(self) -> int:
-        """With fewer rows an archive's report leaves it out: growth needs a second pull."""
+        """The number of rows below which the report of an archive leaves it out: growth needs two pulls."""
         return 1 if self.function else 2 if self.kind == "growth" else 0
 
     @property
@@ -200,7 +200,7 @@ class Report:
 
     @property
     def index_names(self) -> tuple[str, ...]:
-        """The names of its index, where these are declared."""
+        """The names of the levels of its index; of a report whose keys the caller chooses, none."""
         if self.kind != "groups":
             return ("fetched_at" if self.kind == "growth" else "created_date",)
         keys = named_keys(self.by, report=self.name)
@@ -213,7 +213,7 @@ class Report:
 
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
-        """The columns that it needs of each table."""
+        """The columns that it needs, by table."""
         return self.needs or {self.read_from: (*self.columns, *contexts(self.keys))}
 
     @property
@@ -224,7 +224,7 @@ class Report:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of its table that it counts."""
+        """The columns of its table that it groups by and computes its measures from."""
         needs = [name for measure in self.made_of(()) for name in measure.needs]
         joined = self.joined
         keys = [joined.key if joined and name == joined.column else name for name in self.keys]
@@ -236,5 +236,5 @@ def _is_common(column: pd.Series) -> bool:
     return bool((column.notna() & (column != 0)).sum() * _RARE >= len(column))
 
 
-_RARE: Final = 10  # rows of which one has a value at least, for its column to be shown
-_LATER: Final = 13  # periods after the first act that a table of cohorts shows
+_RARE: Final = 10  # a rare column is shown if one in so many rows has a value
+_LATER: Final = 13  # the number of periods that a table of cohorts shows

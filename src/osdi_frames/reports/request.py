@@ -1,4 +1,4 @@
-"""What the report of an archive is to have: which reports, of which rows, and so which columns are read."""
+"""The request for a report of an archive: the reports to make, their settings, and the columns to read for them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from osdi_frames.tables import TABLES
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.resource import GONE_SINCE
 
-#: What is read of a table besides the columns of its reports: for the headline figures, and for the map.
+#: The columns of tables that the headline figures need, whatever the reports.
 HEADLINE: Final = {
     "events": ("event_id", "event_campaign_id", "total_accepted", "start_date"),
     "signatures": ("person_id", "created_date"),
 }
-#: The same of attendances, which are read where a report counts them.
+#: The same for attendances, which are read only if a report counts them.
 _OF_RSVPS: Final = ("event_id", "person_id", "attended", "created_date")
+#: The columns of every version of events, for reports on growth.
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
-#: Of people no town, and what is drawn of them is rounded to ten kilometres.
+#: The columns for the map: without towns of people, whose coordinates it rounds to ten kilometres.
 _PLACES: Final = {
     "events": ("location_latitude", "location_longitude", "location_locality"),
     "signatures": ("location_latitude", "location_longitude"),
@@ -40,49 +41,54 @@ _PLACES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """Which reports to make, and what they count and show."""
+    """The reports to make, and what they count and show."""
 
     reports: Sequence[Report] = STANDARD
     show_addresses: bool = False
+    """Whether titles show e-mail addresses."""
     min_count: int | None = None
+    """The smallest count of people to show; None shows all."""
     include: tuple[str, ...] = ()
+    """The reasons of excluded rows that are counted nevertheless."""
     spelling: Spelling = "merged"
     compare: Duration = "W"
-    """The period that is compared with the one before, as `compare` takes it."""
+    """The length of the two periods that are compared, as for `compare`."""
     now: datetime | None = None
-    """The present: of what has no receipt, no later date is compared."""
+    """The present, after which dates are doubtful in frames without a time of receipt."""
     goals: Mapping[str, int] = field(default_factory=dict)
-    """How many signatures petitions are to have, by id or title."""
+    """The number of signatures that each petition should reach, by id or title."""
     filters: Filters = field(default_factory=Filters)
     for_page: bool = False
-    """With what the page shows in addition: the map, and what was met while reading."""
+    """Whether the page is made, which also shows the map and the problems of the archive."""
 
     def __post_init__(self) -> None:
-        """Find reports by their names; complete `include`."""
+        """Find reports by their names; add the reasons that the filters ask for to `include`."""
         object.__setattr__(self, "reports", _declared(self.reports))
         include = exclusion.included(self.include)
-        # Who asks for cancelled events by their status wants to count them.
+        # A filter for cancelled events by their status asks to count them.
         statuses = pa.array(Filtering(self.filters).asked.get("status", ()), pa.string())
-        asked = [rule.reason for rule in EVENT.exclusions if len(same_texts(statuses, rule.texts("status")))]
-        object.__setattr__(self, "include", tuple(dict.fromkeys([*include, *asked])))
+        by_status = [
+            rule.reason for rule in EVENT.exclusions if len(same_texts(statuses, rule.texts("status")))
+        ]
+        object.__setattr__(self, "include", tuple(dict.fromkeys([*include, *by_status])))
         checked_spelling(self.spelling)
         if self.min_count is not None and (not isinstance(self.min_count, int) or self.min_count < 1):
             raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
 
     @property
     def settings(self) -> str:
-        """What counts of a report with hidden counts depend on, as text."""
-        said: dict[str, Any] = {
+        """The settings that the counts of a report with hidden counts depend on, as text."""
+        settings: dict[str, Any] = {
             "min_count": self.min_count,
             "include": sorted(self.include),
             "spelling": self.spelling,
         }
-        said |= {"show_addresses": self.show_addresses, **Filtering(self.filters).asked}
-        return json.dumps(said, sort_keys=True, default=str)
+        settings |= {"show_addresses": self.show_addresses, **Filtering(self.filters).asked}
+        return json.dumps(settings, sort_keys=True, default=str)
 
     @property
     def unreported(self) -> list[str]:
-        """The tables that the filters do not lead to."""
+        """The tables that cannot be filtered, and so are not reported."""
         filtering = Filtering(self.filters)
         tables = dict.fromkeys([*HEADLINE, *(declared.read_from for declared in self.reports)])
         return [name for name in tables if not filtering.leads_to(TABLES[name].element)]
@@ -95,9 +101,10 @@ class ReportRequest:
 
     @property
     def _asked(self) -> list[Report]:
+        """The reports whose tables are reported; `goals` only with goals."""
         unreported = self.unreported
-        wanted = (declared for declared in self.reports if declared.name != "goals" or self.goals)
-        return [declared for declared in wanted if declared.read_from not in unreported]
+        reports = (declared for declared in self.reports if declared.name != "goals" or self.goals)
+        return [declared for declared in reports if declared.read_from not in unreported]
 
     @property
     def unpublished(self) -> list[Report]:
@@ -106,7 +113,7 @@ class ReportRequest:
 
     @property
     def columns(self) -> dict[str, list[str]]:
-        """The columns to read of each table, for the reports and the headline figures."""
+        """The columns to read for the reports and the headline figures, by table."""
         filtering = Filtering(self.filters)
         headline = [name for name in HEADLINE if filtering.leads_to(TABLES[name].element)]
         columns = {name: dict.fromkeys(HEADLINE[name]) for name in headline}
@@ -116,8 +123,8 @@ class ReportRequest:
             for name, needed in declared.reads.items()
             if filtering.leads_to(TABLES[name].element)
         ]
-        if COUNTED_ACTS.table in (read := dict(reads)):
-            acts = first_acts.OF_ACTS.keys() & (read.keys() | columns.keys())
+        if COUNTED_ACTS.table in (tables := dict(reads)):
+            acts = first_acts.OF_ACTS.keys() & (tables.keys() | columns.keys())
             joined = {name: first_acts.joined_by(name) for name in acts}
             reads += [(COUNTED_ACTS.table, first_acts.NEEDS), *joined.items()]
         for name, needed in reads:
@@ -127,17 +134,16 @@ class ReportRequest:
         for name, places in _PLACES.items() if self.for_page else ():
             if name in columns:
                 columns[name].update(dict.fromkeys(places))
-        for name, chosen in columns.items():
-            has = [column.name for column in TABLES[name].columns]
-            if (
-                exclusion.COLUMN in has
-            ):  # of acts of all kinds, their own tables have since when they are gone
-                chosen |= dict.fromkeys(one for one in (exclusion.COLUMN, GONE_SINCE.name) if one in has)
-        return {name: list(chosen) for name, chosen in columns.items()}
+        for name, names in columns.items():
+            declared_names = [column.name for column in TABLES[name].columns]
+            if exclusion.COLUMN in declared_names:  # the table of all acts has it without GONE_SINCE
+                excluding = (exclusion.COLUMN, GONE_SINCE.name)
+                names |= dict.fromkeys(column for column in excluding if column in declared_names)
+        return {name: list(names) for name, names in columns.items()}
 
     @property
     def titles(self) -> dict[str, tuple[str, ...]]:
-        """The columns of the tables whose titles are shown, which filters do not take away."""
+        """The columns of the tables whose titles are shown, to read without filters."""
         return {
             titled.table: (titled.key, "title")
             for report in self.reported
@@ -146,21 +152,21 @@ class ReportRequest:
 
     @property
     def snapshots(self) -> tuple[str, ...]:
-        """The columns of events to read of every version."""
+        """The columns to read of every version of events, for reports on growth; empty without such a report."""
         grows = "events" in self.columns and any(report.kind == "growth" for report in self.reported)
         return _STATES if grows else ()
 
 
 def _declared(reports: Sequence[Report | str]) -> list[Report]:
-    """Return the reports, also those that are named; refuse reports by columns that identify people."""
+    """Return declarations and names of reports as declarations; raise an error for one by an identifying column."""
     by_name = {report.name: report for report in STANDARD}
     if isinstance(reports, str):
         raise InvalidArgument(f"reports is a list: reports=[{quoted(reports)}]")
     declared = []
-    for asked in reports:
-        if isinstance(asked, str) and asked not in by_name:
-            raise UnknownReport(f"there is no report {quoted(asked)}; {nearest(asked, by_name)}")
-        report = by_name[asked] if isinstance(asked, str) else asked
+    for name in reports:
+        if isinstance(name, str) and name not in by_name:
+            raise UnknownReport(f"there is no report {quoted(name)}; {nearest(name, by_name)}")
+        report = by_name[name] if isinstance(name, str) else name
         if not isinstance(report, Report):
             raise InvalidArgument(
                 f"reports is a list of names or of osdi_frames.reports.Report, not {quoted(reports)}"

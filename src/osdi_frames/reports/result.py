@@ -1,4 +1,4 @@
-"""The report of an archive: the frame of each report, the headline figures, and what to say of both."""
+"""The report of an archive: the frame of each report, the headline figures, and notes on both."""
 
 from __future__ import annotations
 
@@ -20,31 +20,29 @@ from osdi_frames.tables.actions import ACTS
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReportResult(Mapping[str, pd.DataFrame]):
-    """The frame of each report, by its name.
-
-    Printed, it is the figures in one line, and what is not among them.
-    """
+    """The frames of reports by their names; printed, the headline figures in one line, then the notes."""
 
     tables: dict[str, pd.DataFrame]
-    """The rows that are counted, and the titles."""
+    """The counted rows, by table."""
     reports: list[Made]
     inspection: Inspection | None
+    """The problems and counts of the archive; None if they were not collected, or would reveal small counts."""
     notes: tuple[str, ...]
-    """What to say of what is counted."""
+    """Notes on the rows that are counted, and on those that are not."""
     below: int | None = None
-    """The smallest count of people that is shown; None for every count."""
+    """The smallest count of people that is shown; None shows every count."""
     hidden: frozenset[str] = frozenset()
     """The headline figures that are small, or would reveal small counts."""
     published: Published | None = None
-    """Where small counts are hidden, what is shown of the others."""
+    """If small counts are hidden, the counts that are shown."""
 
     def __getitem__(self, name: str) -> pd.DataFrame:
-        made = {declared.name: frame for declared, frame in self.reports}
-        if name not in made:
+        frames = {declared.name: frame for declared, frame in self.reports}
+        if name not in frames:
             raise UnknownReport(
-                f"no report {quoted(name)} was made of this archive; there are: {', '.join(made)}"
+                f"no report {quoted(name)} was made of this archive; there are: {', '.join(frames)}"
             )
-        return made[name]
+        return frames[name]
 
     def __iter__(self) -> Iterator[str]:
         return (declared.name for declared, _ in self.reports)
@@ -54,10 +52,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
     @property
     def summary(self) -> dict[str, int | None]:
-        """Count events, RSVPs, attendances, signatures, and people.
-
-        A count is None where it is not shown.
-        """
+        """The headline figures: events, RSVPs, attendances, signatures, and people; None for a hidden one."""
         figures = headline_figures(self.tables)
         if self.published:
             figures |= self.published.counts[FIGURES]
@@ -65,7 +60,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
     @property
     def others(self) -> dict[str, int]:
-        """Elements of types that no report counts, most first."""
+        """The number of elements of each type that no report counts, the most frequent first."""
         if self.inspection is None:
             return {}
         reported = {
@@ -84,7 +79,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
     @property
     def rsvps_are_attendances(self) -> bool:
-        """Whether the RSVPs are attendances: no event counts."""
+        """Whether the figure of RSVPs is the number of attendances, since no event counts."""
         return rsvps_are_attendances(self.tables)
 
     def __repr__(self) -> str:
@@ -106,7 +101,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
 
 
 def count_or_few(count: int | None, noun: str) -> str:
-    """Return a count with its noun; a hidden count is few, as it is small or would reveal small ones."""
+    """Return a count with its noun; None, a hidden count, as "few"."""
     return f"few {noun}s" if count is None else counted(count, noun)
 
 

@@ -86,9 +86,9 @@ def rsvps_by(
 ) -> pd.DataFrame:
     """Sum the RSVPs by any column, by several, or by a period of time.
 
-    RSVPs (attendances) are counted, not people. What has no value is the row ``(none)``, so the counts sum to the
+    RSVPs are counted, not people. Rows without a value are counted in the row ``(none)``, so the counts sum to the
     total. With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between
-    the first and the last, with 0 where there was nothing, but no gap of more than ten years.
+    the first and the last, with 0 if nothing was in it; gaps of more than ten years are left out.
 
     Parameters
     ----------
@@ -101,11 +101,11 @@ def rsvps_by(
         One row per event campaign, with event_campaign_id and title: adds the column `title` where
         event_campaign_id is a key.
     include
-        Which rows to count though they are `excluded`: some of ``gone``, ``cancelled``, ``hidden``, ``test``,
-        ``unaccepted``; ``attrs["note"]`` of the report says how many were not counted.
+        Reasons of the column `excluded` whose rows to count nevertheless: any of ``gone``, ``cancelled``, ``hidden``,
+        ``test`` and ``unaccepted``. The report's ``attrs["note"]`` has the number of rows that are not counted.
     spelling
-        ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as the note
-        says; ``"exact"`` keeps them apart.
+        ``"merged"`` counts different spellings of one source, referrer, website, region or country in one row, and
+        notes their number; ``"exact"`` keeps them apart.
 
     Returns
     -------
@@ -113,18 +113,18 @@ def rsvps_by(
         Indexed by its keys, most `rsvps` first, times in order. Its columns:
 
     events, rsvps
-        How many events; the sum of total_accepted, of which a missing one counts 0.
+        The number of events; the sum of their total_accepted, in which a missing value is 0.
     limited_events, limited_rsvps, capacity
-        How many events have a capacity (interface 2.1); the RSVPs and the capacity of those.
+        The number of events with a capacity (interface 2.1), and the sums of their RSVPs and of their capacities.
     fill_rate
-        limited_rsvps over capacity; missing where there is none, or 0, or no such event has a total_accepted.
+        limited_rsvps over capacity; missing if the capacity is missing or 0, or no such event has a total_accepted.
     first_start, last_start
-        Wall clock at the place of the event.
+        The first and the last start, as wall clock at the place of the event.
 
     Raises
     ------
     MissingColumn
-        A frame lacks a column that is needed; all that are missing are named.
+        A frame lacks needed columns; the message names all of them.
     InvalidColumn
         `by` names a list-valued column (a row with two values would count twice), a column has a value that is not
         a whole number or not a time, or a sum does not fit 64 bits.
@@ -152,8 +152,8 @@ def rsvps_by_pull(
 ) -> pd.DataFrame:
     """Sum the RSVPs that were known at each pull.
 
-    The column `rsvps` is of all events, as they were last known at the pull; `new_rsvps` is the difference to the
-    pull before, missing for the first. See `rsvps_over_time`.
+    `rsvps` is the sum over all events, each with its last total known at the pull; `new_rsvps` is the difference to
+    the pull before, missing for the first. See `rsvps_over_time`.
 
     >>> import osdi_frames as of
     >>> bodies = [{"identifiers": ["platform:5f"], "total_accepted": total} for total in (13, 14)]
@@ -176,10 +176,10 @@ def rsvps_over_time(
 ) -> pd.DataFrame:
     """Show how the RSVPs of each campaign grew from pull to pull.
 
-    At each pull an event counts with what was last known of it, so one that a later, partial pull does not have keeps
-    its RSVPs, and one that moved to another campaign takes them along. So does a deleted one, unless the column
-    `excluded` says of its last row that it is ``gone``: that is known of resolved events, as in `Archive.report`, and
-    not of rows that were read with ``dedupe=False``.
+    Each pull counts every event with its last known total. So an event that a later, partial pull lacks keeps its
+    RSVPs, and an event that moved to another campaign takes them along. A deleted event keeps them, too, unless the
+    last row of the event has ``gone`` in the column `excluded`: resolved events have it, as in `Archive.report`, but
+    rows that were read with ``dedupe=False`` do not.
 
     Parameters
     ----------
@@ -191,14 +191,14 @@ def rsvps_over_time(
     campaigns, include, spelling
         As for `rsvps_by`.
     pause
-        The longest time between two pages of one pull, which are fetched seconds apart; a pull is shown at its last
-        page. Too short a pause makes a slow pull two points, too long a pause makes two pulls one.
+        The longest time between two pages of one pull, which are fetched seconds apart. The row of a pull has the time
+        of its last page. Too short a pause splits a slow pull in two, too long a pause joins two pulls.
 
     Returns
     -------
     DataFrame
-        Indexed by fetched_at (UTC), one row per pull; one column per value, most RSVPs in the last pull first, and 0
-        before it was first seen; ``.sum(axis=1)`` is the total. Errors are those of `rsvps_by`.
+        Indexed by fetched_at (UTC), one row per pull; one column per value, that with most RSVPs in the last pull
+        first, with 0 in earlier pulls without the value. ``.sum(axis=1)`` is the total. Errors are those of `rsvps_by`.
 
     Examples
     --------

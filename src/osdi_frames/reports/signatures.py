@@ -164,11 +164,11 @@ def signatures_by(
 ) -> pd.DataFrame:
     """Count the signatures by any column, by several, or by a period of time.
 
-    Signatures and people are counted: the service's own charts count people once, its tables count signatures. What
-    has no value is the row ``(none)``, and so is the literal ``none`` of the service's API. `people` has no total, as
-    one person can sign through two sources.
-    With a time among the keys the rows are in the order of the keys; a single Grouper shows every period between
-    the first and the last, with 0 where there was nothing, but no gap of more than ten years.
+    The service's own tables count signatures, its charts people. Rows without a value are counted in the row
+    ``(none)``, and so are those with the text ``none``, which the service's API writes for no value. `people` has no
+    total, since a person can sign through two sources.
+    With a time among the keys the rows are in the order of the keys. A single Grouper shows every period between
+    the first and the last, with 0 if nothing was in it; gaps of more than ten years are left out.
 
     Parameters
     ----------
@@ -183,13 +183,14 @@ def signatures_by(
     actions
         One row per act, as `Archive.actions` returns them: adds the column `new`.
     include
-        Which rows to count though they are `excluded`: some of ``gone``, ``cancelled``, ``hidden``, ``test``,
-        ``unaccepted``; ``attrs["note"]`` of the report says how many were not counted.
+        Reasons of the column `excluded` whose rows to count nevertheless: any of ``gone``, ``cancelled``, ``hidden``,
+        ``test`` and ``unaccepted``. The report's ``attrs["note"]`` has the number of rows that are not counted.
     spelling
-        ``"merged"`` counts spellings of one source, referrer, website, region or country as one row, as the note
-        says; ``"exact"`` keeps them apart.
+        ``"merged"`` counts different spellings of one source, referrer, website, region or country in one row, and
+        notes their number; ``"exact"`` keeps them apart.
     share
-        ``"total"``: `share` is of the whole frame; ``"within"``: of the rows with the same first of several keys.
+        ``"total"`` makes `share` that of the whole frame; ``"within"`` that of the rows with the same first key, if
+        there are several keys.
 
     Returns
     -------
@@ -197,23 +198,23 @@ def signatures_by(
         Indexed by its keys, most `signatures` first, times in order. Its columns:
 
     signatures
-        How many.
+        The number of signatures.
     people
-        How many distinct person_id; a row without one is nobody's.
+        The number of distinct person_id; rows without one count no person.
     new
-        Of these people, those who were not on the list before: this was their first act (see `Archive.actions`);
-        missing where this is known of nobody. Only with `actions`.
+        The number of these people who were not on the list before: this was their first act (see `Archive.actions`).
+        Missing if it is unknown of all of them. Only with `actions`.
     share
-        Of all signatures of the frame, 0 to 1.
+        The share of all signatures of the frame, 0 to 1.
     first, last
         The first and the last created_date (UTC).
     cumulative
-        Over time: the signatures up to the end of the period.
+        Over time: the number of signatures up to the end of the period.
 
     Raises
     ------
     MissingColumn
-        A frame lacks a column that is needed; all that are missing are named.
+        A frame lacks needed columns; the message names all of them.
     InvalidColumn
         `by` names a list-valued column (a row with two values would count twice), a column has a value that is not
         a whole number or not a time, or a sum does not fit 64 bits.
@@ -245,9 +246,9 @@ def signatures_over_time(
     """Count the signatures of each day, week, month or other period, periods without any included.
 
     Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper
-    takes its Sunday; a month by its first day. Gaps of more than ten years are left out. What has no created_date (the
-    service's "send test") is the row ``NaT``, last, and only there if there is any; ``report[report.index.notna()]``
-    is without it. With `by`, the columns are the counts of each value, the value with most of them first. See
+    takes its Sunday; a month by its first day. Gaps of more than ten years are left out. Rows without a created_date
+    (the service's "send test") are counted in the last row ``NaT``, if there are any; ``report[report.index.notna()]``
+    is without that row. With `by`, each value has a column of counts, the value with most of them first. See
     `signatures_by`.
 
     >>> import osdi_frames as of

@@ -1,8 +1,8 @@
-"""The spellings of one value, which reports count as one.
+"""Merge different spellings of one value, so that reports count them in one row.
 
-Codes of sources and referrers are equal but for case, blanks around them, ``-`` and ``_`` and the form of Unicode: the
-most frequent spelling is shown. Countries and regions become their codes of ISO 3166, addresses of websites their
-host. What is not recognised stays as it is.
+Codes of sources and referrers are the same if they differ only in case, surrounding blanks, ``-`` and ``_``, or Unicode
+normalization; reports show the most frequent spelling. Countries and regions become ISO 3166 codes, addresses of
+websites their host. Other texts stay unchanged.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from osdi_frames.tables.schema import NONE
 
 Spelling: TypeAlias = Literal["merged", "exact"]
 Recognize: TypeAlias = Callable[[str, str], str | None]
-"""Takes a value and that of its context; returns what it is called, None where it is not recognised."""
+"""A function of a value and the value of its context column, which returns the common name, or None if unknown."""
 
-# A webhook leaves a missing source out; the service's REST API writes the literal `none`.
+# Webhooks omit a missing source; the service's REST API writes the text `none`.
 NO_SOURCE: Final = ("", "none")
 
 
@@ -41,7 +41,7 @@ def checked_spelling(spelling: Spelling) -> Spelling:
 
 
 def folded_code(text: str) -> str:
-    """Return what the spellings of a code have in common.
+    """Return the normalized form of a code, which all of its spellings have in common.
 
     >>> folded_code(" Spring_Mail ") == folded_code("spring-mail")
     True
@@ -50,7 +50,7 @@ def folded_code(text: str) -> str:
     return normal.replace("_", "-")
 
 
-#: A host with a dot, with what an address has before and after it.
+#: A web address with or without scheme, of which the group is the host; it needs a dot.
 _ADDRESS: Final = re.compile(
     r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/?#@\s]*@)?(?:www\.)?([\w-]+(?:\.[\w-]+)+)\.?(?::\d*)?(?:[/?#].*)?",
     re.DOTALL,
@@ -93,12 +93,13 @@ def _without_accents(text: str) -> str:
 
 @cache
 def _countries() -> dict[str, str]:
-    import pycountry  # here: few reports have countries
+    """Return the ISO 3166 code of each country by its normalized names and codes."""
+    import pycountry  # only for reports with countries: the import takes long
 
     names = ("name", "official_name", "common_name", "alpha_3", "alpha_2")
     return {
         _without_accents(getattr(country, name)): country.alpha_2
-        for name in names  # codes last: they come before names
+        for name in names  # codes last, so that they win over equal names
         for country in pycountry.countries
         if hasattr(country, name)
     }
@@ -106,9 +107,9 @@ def _countries() -> dict[str, str]:
 
 @cache
 def _regions(country: str) -> dict[str, str]:
-    """Return a country's regions by name and code.
+    """Return the code of each region of a country by its normalized name and codes.
 
-    A name that two of them have, as a city and the district around it, is not there.
+    A name that two regions share, such as a city and the district around it, is left out.
     """
     import pycountry
 
@@ -118,54 +119,52 @@ def _regions(country: str) -> dict[str, str]:
     known = {
         name: codes[region.code] for region in regions if names[name := _without_accents(region.name)] == 1
     }
-    for code, short in codes.items():  # codes last: they come before names
+    for code, short in codes.items():  # codes last, so that they win over equal names
         known |= {_without_accents(code): short, _without_accents(short): short}
     return known
 
 
 #: The columns whose spellings become the most frequent one.
 _CODES: Final = frozenset({"source", "referrer"})
-#: What recognises the values of other columns.
+#: The functions that recognise the values of other columns.
 _RECOGNIZED: Final[Mapping[str, Recognize]] = {
     "website": _host,
     "location_country": _country,
     "location_region": _region,
 }
-#: The column on which the name of a value depends.
+#: The context of columns in which the same text can stand for different values.
 CONTEXTS: Final = {"location_region": "location_country"}
 
 
 def contexts(columns: Iterable[str]) -> list[str]:
-    """Return the columns on which the names of values depend."""
+    """Return the context columns of some columns."""
     return [CONTEXTS[name] for name in columns if name in CONTEXTS]
 
 
 @dataclass(frozen=True, slots=True)
 class TextKey:
-    """The texts of a column to count by; `NONE` is no value.
-
-    `number` has the number of each row's text.
-    """
+    """A column of texts to count by, coded; the text NONE stands for no value."""
 
     number: NDArray[np.int64]
+    """For each row the index of its text."""
     texts: Sequence[str]
 
     @classmethod
     def of(cls, column: pd.Series, nothing: Collection[str]) -> TextKey:
-        """Take the texts of a column, of which some, `nothing`, stand for no value."""
+        """Code the texts of a column, of which those in `nothing` count as no value."""
         codes, known = coded(column)
-        texts = pd.Series([*known, NONE], dtype="str")  # the last one is that of -1
+        texts = pd.Series([*known, NONE], dtype="str")  # the last one is for the code -1
         texts = texts.mask(texts.str.strip().str.lower().isin(nothing), NONE)
         return cls(np.where(codes < 0, len(known), codes.astype("int64")), texts.tolist())
 
     @property
     def count(self) -> int:
-        """How many different texts occur."""
+        """The number of distinct texts that occur, without NONE."""
         used = np.flatnonzero(np.bincount(self.number, minlength=len(self.texts)))
         return len({self.texts[number] for number in used.tolist()} - {NONE})
 
     def merged(self, column: str, context: TextKey | None) -> tuple[TextKey, str]:
-        """Return the texts of a named column with the spellings of one value made one, and a note on it if any were."""
+        """Return the key of a named column with merged spellings, and a note if any were merged."""
         if column in _CODES:
             merged = TextKey(self.number, self._most_frequent())
         elif column in _RECOGNIZED:
@@ -187,9 +186,9 @@ class TextKey:
         return TextKey(number, [text if text == NONE else recognize(text, of) or text for text, of in pairs])
 
     def _most_frequent(self) -> list[str]:
-        """Return the most frequent spelling of each text.
+        """Return for each text the most frequent spelling of the same code.
 
-        Among equally frequent ones it is one without whitespace around it, the first in code-point order.
+        Among equally frequent spellings, those without surrounding blanks win, then the first in code-point order.
         """
         counts = np.bincount(self.number, minlength=len(self.texts)).tolist()
         codes = [folded_code(text) for text in self.texts]

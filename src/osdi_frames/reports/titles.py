@@ -1,4 +1,4 @@
-"""Titles in place of ids: those of campaigns, petitions and events, as far as they are known."""
+"""Titles of campaigns, petitions and events in place of their ids, and the names of columns in sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from osdi_frames.tables.schema import NO_DATE, NONE
 
 @dataclass(frozen=True, slots=True)
 class Titled:
-    """An id that has titles: its column, the table of the titles, and the argument that takes the table."""
+    """An id with titles: its column, the table with the titles, and the argument of functions for that table."""
 
     key: str
     table: str
@@ -28,7 +28,7 @@ _KEYS: Final = frozenset(titled.key for titled in TITLED)
 
 _START: Final = 8  # characters of the first part of a UUID
 
-#: What columns are called in headings, titles and on axes, where the name alone does not say it.
+#: The names of columns in headings, titles and on axes, if they are not just the column's words.
 _WORDS: Final = {
     "event_campaign_id": "campaign",
     "petition_id": "petition",
@@ -52,7 +52,7 @@ _WORDS: Final = {
 
 
 def words(column: object) -> str:
-    """Return what a column is called in a sentence.
+    """Return the name of a column in a sentence.
 
     >>> words("event_campaign_id"), words("start_date")
     ('campaign', 'start date')
@@ -61,7 +61,7 @@ def words(column: object) -> str:
 
 
 def heading(name: object) -> str:
-    """Return what a column is called in a heading.
+    """Return the name of a column in a heading.
 
     >>> heading("limited_rsvps"), heading("location_country")
     ('Limited RSVPs', 'Country')
@@ -71,7 +71,7 @@ def heading(name: object) -> str:
 
 
 def labelled(report: pd.DataFrame) -> pd.DataFrame:
-    """Return a report with titles in place of ids, and with the names of months; equal titles are followed by the id.
+    """Return a report with titles in place of ids, followed by the id if they are equal, and months as ``2026-05``.
 
     >>> ids = pd.Index(["x", "y", "z"], name="petition_id")
     >>> labelled(pd.DataFrame({"title": ["Park", "Park", None], "signatures": 1}, index=ids)).index.tolist()
@@ -88,7 +88,7 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_month(report: pd.DataFrame) -> pd.DataFrame:
-    """Name the months of a report."""
+    """Return a report by date with months in place of dates, if all dates are the first of a month."""
     dates = pd.DatetimeIndex(report.index)
     if not (dates.dropna().day == 1).all():
         return report
@@ -96,9 +96,9 @@ def _by_month(report: pd.DataFrame) -> pd.DataFrame:
 
 
 def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:
-    """Return a label for each id: its title, if it has one, with the id where another has the same label.
+    """Return a label for each id: its title, or the id itself without one; equal labels are followed by the id.
 
-    The first part of the id is enough where no other id begins so.
+    The first eight characters of the id are used if no other id has the same.
 
     >>> distinct_labels({"e8b56715-ded0": "Park", "eb4e6815-4d18": "Park", "197326d4-55a1": None})
     {'e8b56715-ded0': 'Park (e8b56715)', 'eb4e6815-4d18': 'Park (eb4e6815)', '197326d4-55a1': '197326d4-55a1'}
@@ -106,9 +106,12 @@ def distinct_labels(titles: dict[str, str | None]) -> dict[str, str]:
     labels: dict[str, str] = {key: title or key for key, title in titles.items()}
     starts = Counter(key[:_START] for key in titles)
     marks = {key: key[:_START] if starts[key[:_START]] == 1 else key for key in titles}
-    absent = {NONE} - titles.keys()  # also then, a title of these words is not the row without an id
-    while repeated := {label for label, count in Counter([*labels.values(), *absent]).items() if count > 1}:
-        for key, label in labels.items():  # more than once where a title looks like a label with an id
+    reserved = {NONE} - titles.keys()  # a title of this text must not look like the row without an id
+    while repeated := {label for label, count in Counter([*labels.values(), *reserved]).items() if count > 1}:
+        for (
+            key,
+            label,
+        ) in labels.items():  # repeated, since a title can look like another one's label with its id
             if label in repeated and label != key:
                 labels[key] = f"{label} ({marks[key]})"
     return labels
