@@ -1,4 +1,4 @@
-"""What is inside an archive, as a notebook shows it."""
+"""The contents of an archive, as a notebook shows them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables.people import by_address_alone
 from osdi_frames.tables.resource import GONE_SINCE
 
-#: Of each main table the column that says when, and those that say what reports leave out: some have no other reason
-#: than that a row is gone.
+#: The columns of each main table that show its dates and the rows that reports do not count; for tables without the
+#: column of reasons, the latter is GONE_SINCE.
 SHOWN_COLUMNS: Final = {
     table.name: [
         column.name
@@ -32,9 +32,9 @@ SHOWN_COLUMNS: Final = {
     ]
     for table in map(main_table, element_types())
 }
-_LARGE: Final = 300 << 20  # bytes of files: a pass over more takes some seconds
-_PULLS: Final = 5  # the latest, each on a line of its own
-_KINDS: Final = 3  # of problems, the most frequent
+_LARGE: Final = 300 << 20  # bytes of files; a pass over more takes some seconds
+_PULLS: Final = 5  # the latest pulls, which have a line each
+_KINDS: Final = 3  # the most frequent kinds of problems, which are named
 _UNITS: Final = {"GB": 1e9, "MB": 1e6, "kB": 1e3}
 _SEVERITIES: Final = {
     "error": ("error", "errors"),
@@ -47,20 +47,20 @@ _ROWS = "rows: each element once, all its versions merged; reports leave out the
 
 
 def contents_of(reader: Reader) -> Contents:
-    """Find what is inside an archive, in one pass; of a large one, look at its first documents only."""
+    """Return the contents of an archive after one pass over it, or after its first documents if it is large."""
     is_part, filtering = isinstance(reader.source, FilePartition), Filtering(reader.filters)
     files = _files_of(reader)
-    filtered = [*filtering.lines(), *filter(None, [filtering.left_out()])]
-    opened = Contents(repr(reader), files, filtered, _pulls_of(reader), pd.DataFrame())
+    filter_notes = [*filtering.lines(), *filter(None, [filtering.left_out()])]
+    contents = Contents(repr(reader), files, filter_notes, _pulls_of(reader), pd.DataFrame())
     if reader.is_read_once:
-        return replace(opened, note=_ONCE)
+        return replace(contents, note=_ONCE)
     if sum(file.size for file in files) > _LARGE:
         elements, _ = types_among(reader.first_documents(), known_prefixes(reader.prefix))
         types = pd.DataFrame({"table": [main_table(element).name for element in elements]})
-        return replace(opened, types=types, note=_MANY)
+        return replace(contents, types=types, note=_MANY)
     columns = {
-        name: some
-        for name, some in SHOWN_COLUMNS.items()
+        name: names
+        for name, names in SHOWN_COLUMNS.items()
         if filtering.leads_to(element := TABLES[name].element)
         and not (is_part and filtering.follows(element))
     }
@@ -68,7 +68,7 @@ def contents_of(reader: Reader) -> Contents:
     frames = reader.frames(resolution, inspector)
     inspection = inspector.inspection(resolution.kept)
     return replace(
-        opened,
+        contents,
         types=types_of(inspection, frames),
         inspection=inspection,
         known_by_address=resolution.known_by_address,
@@ -76,14 +76,14 @@ def contents_of(reader: Reader) -> Contents:
 
 
 def _files_of(reader: Reader) -> Sequence[Part]:
-    """List the files of a source, on disk or behind addresses; parsed objects and open files have none."""
+    """Return the files of a source, local and remote; objects and open streams have none."""
     if isinstance(reader.source, FilePartition):
         return reader.source.parts
     return [Part(file) for file in listed_files(reader.paths, lambda _: None)]
 
 
 def _pulls_of(reader: Reader) -> list[Manifest]:
-    """Return the manifests of an archive's pulls, oldest first, also of those that have no page yet."""
+    """Return the manifests of an archive's pulls, oldest first, with those of pulls without a page."""
     if isinstance(reader.source, FilePartition):
         return manifests(part.file for part in reader.source.parts if isinstance(part.file, str))
     return manifests(reader.paths)
@@ -91,39 +91,39 @@ def _pulls_of(reader: Reader) -> list[Manifest]:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What is inside an archive, as text and HTML."""
+    """The contents of an archive as text and HTML."""
 
     title: str
     files: Sequence[Part]
-    filtered: Sequence[str]
-    """Which types the filters are about, if there are any."""
+    filter_notes: Sequence[str]
+    """Notes on the filters, and on the types that these leave out."""
     pulls: Sequence[Manifest]
     types: pd.DataFrame
     """One row for each table of elements: `table`, `received`, `rows`, `excluded`, and the `first` and `last` day of
-    its column `date`. Of a large archive: the tables of its first documents."""
+    its column `date`. For a large archive only `table`, for the types of its first documents."""
     inspection: Inspection | None = None
-    """What a pass found; None where none was made."""
+    """The problems and counts of the pass; None without a pass."""
     note: str = ""
-    """Why no pass was made."""
+    """The reason for which no pass was made."""
     known_by_address: int = 0
-    """How many people have no id."""
+    """The number of people without an id."""
 
     @property
     def notes(self) -> list[str]:
-        """Files, pulls and problems, a line each."""
-        lines = [*self.filtered, *([_ROWS] if "rows" in self.types else [])]
+        """Lines on filters, files, pulls and problems."""
+        lines = [*self.filter_notes, *([_ROWS] if "rows" in self.types else [])]
         if self.files:
-            lines.append(self._of_files())
-        lines += [printable(line) for line in _of_pulls(self.pulls)]
+            lines.append(self._files_line())
+        lines += [printable(line) for line in _pull_lines(self.pulls)]
         if self.inspection is None:
             return [*lines, self.note]
         lines += [by_address_alone(self.known_by_address)] if self.known_by_address else []
         problems = self.inspection.problems
-        lacking = problems.loc[problems["problem"] == ProblemKind.INCOMPLETE, "detail"]
-        return [*lines, *lacking, *_of_problems(problems)]
+        incomplete = problems.loc[problems["problem"] == ProblemKind.INCOMPLETE, "detail"]
+        return [*lines, *incomplete, *_problem_lines(problems)]
 
-    def _of_files(self) -> str:
-        """Count the files; a pass knows those inside of others."""
+    def _files_line(self) -> str:
+        """Return the number and size of the files, after a pass with the number of members of zips and tars."""
         count, read = len(self.files), self.inspection.files if self.inspection else 0
         inside = f" ({read:,} with the members of zips and tars in their place)" if read > count else ""
         size = sum(file.size for file in self.files)
@@ -137,7 +137,7 @@ class Contents:
 
     @property
     def html(self) -> str:
-        """The same as HTML, without colours, so that those of the notebook hold."""
+        """The contents as HTML, without colours, so that the notebook's own apply."""
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.notes)
         shown = "<p>no elements</p>"
         if len(self.types):
@@ -150,16 +150,13 @@ class Contents:
 
 
 def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the types of an archive that has been read.
-
-    `frames` are the `COLUMNS` of its main tables, without those that filters do not lead to.
-    """
+    """Return `Contents.types` from a pass, of which `frames` are the main tables with their `SHOWN_COLUMNS`."""
     rows = []
     for element in element_types():
         received, frame = inspection.elements[element.name], frames.get(main_table(element).name)
         if received and frame is not None:
-            reasons = (frame[name].notna() for name in (exclusion.COLUMN, GONE_SINCE.name) if name in frame)
-            left_out = int(next(reasons, pd.Series(dtype=bool)).sum())
+            masks = (frame[name].notna() for name in (exclusion.COLUMN, GONE_SINCE.name) if name in frame)
+            excluded = int(next(masks, pd.Series(dtype=bool)).sum())
             days = frame[element.month] if element.month else pd.Series(dtype="datetime64[us]")
             first, last = (f"{day:%Y-%m-%d}" if pd.notna(day) else "" for day in (days.min(), days.max()))
             rows.append(
@@ -167,7 +164,7 @@ def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.D
                     "table": main_table(element).name,
                     "received": received,
                     "rows": len(frame),
-                    "excluded": left_out,
+                    "excluded": excluded,
                     "date": element.month or "",
                     "first": first,
                     "last": last,
@@ -177,7 +174,7 @@ def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.D
 
 
 def _texts(types: pd.DataFrame) -> pd.DataFrame:
-    """Return the types as text, with thousands separators."""
+    """Return a frame as texts, in which numbers have thousands separators."""
     return types.map(lambda value: value if isinstance(value, str) else f"{value:,}")
 
 
@@ -186,12 +183,12 @@ def _cell(text: str, is_number: bool, tag: str = "td") -> str:
     return f'<{tag} style="text-align: {side}">{html.escape(text)}</{tag}>'
 
 
-def _of_pulls(pulls: Sequence[Manifest]) -> list[str]:
-    """Describe the latest pulls, newest first; count the others."""
+def _pull_lines(pulls: Sequence[Manifest]) -> list[str]:
+    """Return a line for each of the latest pulls, newest first, and one for all earlier ones."""
     lines = [f"pull {pull.folder.name}: {_outcome(pull)}" for pull in reversed(pulls[-_PULLS:])]
     if earlier := pulls[:-_PULLS]:
-        lacking = sum(not pull.complete for pull in earlier)
-        outcome = f"{lacking} of them not complete" if lacking else "complete"
+        incomplete = sum(not pull.complete for pull in earlier)
+        outcome = f"{incomplete} of them not complete" if incomplete else "complete"
         lines.append(f"{counted(len(earlier), 'earlier pull')}: {outcome}")
     return lines
 
@@ -202,16 +199,15 @@ def _outcome(pull: Manifest) -> str:
     return f"not complete; {pull.why.splitlines()[0]}"
 
 
-def _of_problems(problems: pd.DataFrame) -> list[str]:
-    """Count the problems by severity and kind."""
+def _problem_lines(problems: pd.DataFrame) -> list[str]:
+    """Return a line for each severity with the number of its problems and their most frequent kinds."""
     lines = []
     for severity, nouns in _SEVERITIES.items():
-        found = problems[problems["severity"] == severity].groupby("problem")["count"].sum()
-        if len(found):
-            most = found.nlargest(_KINDS)
-            kinds = "; ".join(f"{kind}: {count:,}" for kind, count in most.items())
-            others = "; …" if len(found) > _KINDS else ""
-            lines.append(f"{counted(int(found.sum()), *nouns)} ({kinds}{others})")
+        by_kind = problems[problems["severity"] == severity].groupby("problem")["count"].sum()
+        if len(by_kind):
+            kinds = "; ".join(f"{kind}: {count:,}" for kind, count in by_kind.nlargest(_KINDS).items())
+            others = "; …" if len(by_kind) > _KINDS else ""
+            lines.append(f"{counted(int(by_kind.sum()), *nouns)} ({kinds}{others})")
     if not lines:
         return ["no problems"]
     lines[0] += "; check() lists them"

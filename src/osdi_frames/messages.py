@@ -1,7 +1,9 @@
-"""What a message may show of values, keys, texts and paths, which can hold personal data, and how it names and counts.
+"""Format values, keys, texts and paths for messages without revealing personal data; format lists of names and counts.
 
-Of a value that was received, its form: the type, and a mask of each text and number. Of a key, the key where it looks
-like the name of a field. Of what a caller gave, the beginning without addresses. Of a path, the beginning of each name.
+- A received value is shown as its form: the JSON with every letter and digit masked.
+- A received key is shown if it looks like a field's name, and hidden otherwise.
+- A caller's argument is shown without addresses, and shortened.
+- A path is shown with each of its names shortened.
 """
 
 from __future__ import annotations
@@ -17,23 +19,23 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from osdi_frames.addresses import without_addresses
 
-_QUOTED = 60  # characters
-_LONGEST_PATH = 4096  # longer ones lead nowhere on any system
-_NAMED = 3
-_MOST_NAMES = 40
+_QUOTED = 60  # characters of a text that a message shows
+_LONGEST_PATH = 4096  # characters; no system has longer paths
+_NAMED = 3  # names that a message lists
+_MOST_NAMES = 40  # names that a message with suggestions lists
 _NAME = re.compile(r"[^/\\!]+")
-_ENTRIES = 20  # of an object or a list
+_ENTRIES = 20  # entries of an object or list
 HIDDEN = "(hidden)"
-#: Words with at most two digits at the end, between the signs that join them.
+#: A field's name: words with at most two digits at the end, joined by underscores, colons or hyphens.
 _FIELD = re.compile(r"_?{word}(?:[_:-]{word})*".format(word=r"[a-z]{1,30}(?:[A-Z][a-z]+)*\d{0,2}"))
 _STATUS = re.compile(r"(?=.{1,30}$)[A-Za-z][a-z]*(?:[ _-][a-z]+)*")
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\x20-\x40\x5b-\x60\x7b-\x7e]")
-_DIGITS = 4  # a number with more may be somebody's
+_DIGITS = 4  # a number with more could be a phone number or an id
 _LARGE = 10**_QUOTED
 
 
 def beginning(text: str, most: int = _QUOTED) -> str:
-    """Return a text, or its beginning where it is longer than what a message shows.
+    """Return a text, cut off after the number of characters that a message shows.
 
     >>> beginning("March"), beginning("March" * 100, 9)
     ('March', 'MarchMarc…')
@@ -42,7 +44,7 @@ def beginning(text: str, most: int = _QUOTED) -> str:
 
 
 def shorten(text: str, most: int = _QUOTED) -> str:
-    """Return the beginning of a text, with its addresses hidden.
+    """Return a text without its addresses, cut off after some characters.
 
     >>> shorten("to ann@b.example, and March" * 9, 20)
     'to (e-mail), and Mar…'
@@ -51,7 +53,7 @@ def shorten(text: str, most: int = _QUOTED) -> str:
 
 
 def value_form(value: object, *, depth: int = 2) -> str:
-    """Return the form of a value that was received, as short JSON: 9 for each digit, x for each letter.
+    """Return the form of a received value: short JSON with 9 for each digit and x for each letter.
 
     >>> value_form("Ann, +1 510"), value_form({"given_name": "Ann", "a@b.org": [1.5, None, {"a": 1}]})
     ('"xxx, +9 999"', '{"given_name": "xxx", "(hidden)": [9.9, null, {…}]}')
@@ -65,8 +67,8 @@ def value_form(value: object, *, depth: int = 2) -> str:
             # Python writes no integer of thousands of digits.
             form = number_form(str(value if not isinstance(value, int) or abs(value) < _LARGE else _LARGE))
         case dict() if depth and value:
-            some = itertools.islice(value.items(), _ENTRIES)
-            pairs = (f'"{field_name(key)}": {value_form(inner, depth=depth - 1)}' for key, inner in some)
+            first = itertools.islice(value.items(), _ENTRIES)
+            pairs = (f'"{field_name(key)}": {value_form(inner, depth=depth - 1)}' for key, inner in first)
             form = f"{{{', '.join(pairs)}}}"
         case list() if depth and value:
             form = f"[{', '.join(value_form(entry, depth=depth - 1) for entry in value[:_ENTRIES])}]"
@@ -80,7 +82,7 @@ def value_form(value: object, *, depth: int = 2) -> str:
 
 
 def status(value: str) -> str:
-    """Return a status that no contract names, as JSON: one in words as statuses are, of any other its form.
+    """Return an unknown status as JSON if it consists of words in lower case as statuses do, or else its form.
 
     >>> status("needs action"), status("Ann Smith"), status("a@b.org")
     ('"needs action"', '"xxx xxxxx"', '"x@x.xxx"')
@@ -89,7 +91,7 @@ def status(value: str) -> str:
 
 
 def number_form(text: str) -> str:
-    """Return the beginning of a number's text, with 9 for each digit.
+    """Return the text of a number with 9 for each digit, cut off as in any message.
 
     >>> number_form("-1.5e400"), number_form("NaN")
     ('-9.9e999', 'NaN')
@@ -98,7 +100,7 @@ def number_form(text: str) -> str:
 
 
 def field_name(key: object) -> str:
-    """Return a key that looks like the name of a field, and hide any other: a person's name or address can be a key.
+    """Return a key that looks like a field's name; hide any other, since it can be a person's name or address.
 
     >>> [field_name(key) for key in ("_links", "osdi:record_signature", "line2", "Ann", "ann@b.org", "a_4158")]
     ['_links', 'osdi:record_signature', 'line2', '(hidden)', '(hidden)', '(hidden)']
@@ -108,7 +110,7 @@ def field_name(key: object) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return texts or a small number that a caller gave, shortened and without addresses; of anything else the type.
+    """Return a caller's argument: a text shortened and without addresses, a small number, or the type of others.
 
     >>> quoted("March"), quoted("to ann@b.example"), quoted(7), quoted([{}])
     ("'March'", "'to (e-mail)'", '7', 'a list of 1')
@@ -128,7 +130,7 @@ def quoted(value: object) -> str:
 
 
 def shorten_within(message: str, values: Iterable[str]) -> str:
-    """Shorten some values where a message of another program repeats them.
+    """Return another program's message with the occurrences of some values shortened.
 
     >>> shorten_within("no such option: --" + "x" * 61, ["x" * 61]) == "no such option: --" + "x" * 60 + "…"
     True
@@ -140,7 +142,7 @@ def shorten_within(message: str, values: Iterable[str]) -> str:
 
 
 def shorten_names(path: str) -> str:
-    """Return the path of a file, also of one inside of another, with each name in it shortened.
+    """Return the path of a file, or of a member of an archive file, with each name in it shortened.
 
     >>> shorten_names("archive/a.zip!2026/" + "x" * 61) == "archive/a.zip!2026/" + "x" * 60 + "…"
     True
@@ -149,20 +151,20 @@ def shorten_names(path: str) -> str:
 
 
 def quoted_path(path: str | os.PathLike[str]) -> str:
-    """Return a path that a caller gave, with each name of folders that exist shortened, and the rest as any text is.
+    """Return a caller's path: each name of its existing folders is shortened, and the rest as a whole.
 
     >>> quoted_path(f"{os.curdir}/" + "x/" * 1000) == f"{os.curdir}/" + "x/" * 29 + "x…"
     True
     """
     text = os.fspath(path)
-    there = text if len(text) <= _LONGEST_PATH else ""
-    while there and not os.path.lexists(there):
-        there = there.rpartition(os.sep)[0]
-    return f"{shorten_names(there)}{beginning(text[len(there) :])}"
+    existing = text if len(text) <= _LONGEST_PATH else ""
+    while existing and not os.path.lexists(existing):
+        existing = existing.rpartition(os.sep)[0]
+    return f"{shorten_names(existing)}{beginning(text[len(existing) :])}"
 
 
 def with_shortened_paths(error: Exception) -> Exception:
-    """Return an error, one of the system with its paths as `quoted_path` shows them.
+    """Return an error; an OSError with its paths shortened as by `quoted_path`.
 
     >>> with_shortened_paths(FileNotFoundError(2, "No such file", "x" * 61)).filename == "x" * 60 + "…"
     True
@@ -177,7 +179,7 @@ def with_shortened_paths(error: Exception) -> Exception:
 
 @contextlib.contextmanager
 def shortened_paths() -> Iterator[None]:
-    """Let errors of the system name paths as `quoted_path` does: a caller can have given any text for one."""
+    """Shorten the paths in an OSError as `quoted_path` does, since a caller can pass any text as a path."""
     try:
         yield
     except OSError as error:
@@ -185,7 +187,7 @@ def shortened_paths() -> Iterator[None]:
 
 
 def listed(names: Iterable[str], most: int = _NAMED) -> str:
-    """Return the first of some names, and how many more there are.
+    """Return the first of some names, and the number of the others.
 
     >>> listed("abc"), listed("abcde")
     ('a, b, c', 'a, b, c, and 2 more')
@@ -196,7 +198,7 @@ def listed(names: Iterable[str], most: int = _NAMED) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Replace what a terminal would obey or a reader not see: escapes, C1 and bidi controls, line ends.
+    r"""Replace unprintable characters: terminal escapes, control characters, bidirectional marks and line ends.
 
     >>> printable("a\x1b[2Jb\u202ec")
     'a\ufffd[2Jb\ufffdc'
@@ -205,7 +207,7 @@ def printable(text: str) -> str:
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a count with its noun, in the singular for one.
+    """Return a count with its noun in the singular or plural.
 
     >>> counted(1, "event"), counted(2062, "RSVP"), counted(0, "person", "people")
     ('1 event', '2,062 RSVPs', '0 people')
@@ -214,36 +216,26 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = None) -> str:
-    """Say which of `names` are nearest to a mistyped `name`, by themselves or by their titles, in any case.
+    """Return a hint on the names that resemble a mistyped one, or whose titles do, ignoring case.
 
-    If none is near, all are listed; of more than forty the first forty.
+    If none does, the hint lists all names; of more than forty the forty that resemble it most.
 
     >>> nearest("modified", ["modified_date", "created_date", "title"])
     'nearest: modified_date'
     >>> nearest("march", ["5f", "6a"], {"5f": "The March", "6a": "Picnic"})
     'nearest: 5f (The March)'
     """
-    titles = titles or {}
-    shown = {named: shorten(f"{named} ({titles[named]})" if named in titles else named) for named in names}
-    spelled: dict[str, list[str]] = {}
-    for named, text in shown.items():
-        for spelling in (named, titles.get(named, named)):
-            spelled.setdefault(spelling.casefold(), []).append(text)
-    wanted = str(name).casefold()  # a caller can give anything
-    near = difflib.get_close_matches(wanted, spelled, cutoff=0.5) or [
-        text for text in spelled if wanted in text
-    ]
-    found = list(dict.fromkeys(text for spelling in near for text in spelled[spelling]))
-    return (
-        f"nearest: {listed(found, _MOST_NAMES)}"
-        if found
-        else f"there are: {listed(_in_order(wanted, spelled, shown), _MOST_NAMES)}"
-    )
-
-
-def _in_order(wanted: str, spelled: Mapping[str, list[str]], shown: Mapping[str, str]) -> list[str]:
-    """Return the names, the nearest first where not all are listed."""
-    if len(shown) <= _MOST_NAMES:
-        return list(shown.values())
-    near = difflib.get_close_matches(wanted, spelled, n=len(spelled), cutoff=0)
-    return list(dict.fromkeys(text for spelling in near for text in spelled[spelling]))
+    names, titles = list(dict.fromkeys(names)), titles or {}
+    texts = [shorten(f"{one} ({titles[one]})" if one in titles else one) for one in names]
+    by_spelling: dict[str, list[str]] = {}
+    for one, text in zip(names, texts, strict=True):
+        for spelling in (one, titles.get(one, one)):
+            by_spelling.setdefault(spelling.casefold(), []).append(text)
+    typed = str(name).casefold()  # a caller can pass an object of any type
+    near = difflib.get_close_matches(typed, by_spelling, cutoff=0.5)
+    near = near or [spelling for spelling in by_spelling if typed in spelling]
+    if not near and len(names) <= _MOST_NAMES:
+        return f"there are: {listed(texts, _MOST_NAMES)}"
+    ranked = near or difflib.get_close_matches(typed, by_spelling, n=len(by_spelling), cutoff=0)
+    hints = dict.fromkeys(text for spelling in ranked for text in by_spelling[spelling])
+    return f"{'nearest' if near else 'there are'}: {listed(hints, _MOST_NAMES)}"

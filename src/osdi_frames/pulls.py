@@ -1,14 +1,16 @@
-"""Pulls in an archive: the manifest of each says what was requested, what came, and why that is all.
+"""The manifests of pulls in an archive: what each requested and received, and the proof that it is complete.
 
-Who looks for what is gone compares pulls of one service by one key (`Manifest.key_digest`). A collection proves absence
-where it is `complete` and `Manifest.is_whole`: what was seen of it earlier, and this one has not, the service listed no
-more at some moment between `started_at` and `finished_at`. Where `CollectionPulled.parent` names what the lists are of,
-``{id}`` in `path` stands for each parent's id. The pages of a collection are the lines in its `files` whose ``url``,
-without its query, is `Manifest.address`, ``/`` and that path. An event that only its campaign knows has its attendances
-below the campaign: ``event_campaigns/{id}/events/{id}/attendances``.
+To find records that are gone, compare pulls of one service by one API key (`Manifest.key_digest`). If a collection is
+`complete` and `Manifest.is_whole`, records that an earlier pull had and this one lacks were no longer listed by the
+service at some moment between `started_at` and `finished_at`.
 
-Forms: 1 has neither ``form`` nor the collections' `files` and counts of records; the pages of a collection can be in
-any of the pull's `files`. 2 has them. Names that this version does not know are passed over.
+A collection with a `CollectionPulled.parent` is a list for each parent, whose id ``{id}`` in `path` stands for. The
+pages of a collection are the lines in its `files` whose ``url``, without its query, is `Manifest.address`, ``/`` and
+that path. The attendances of an event that only its campaign lists are at
+``event_campaigns/{id}/events/{id}/attendances``.
+
+Manifests of form 1 have neither ``form`` nor the collections' `files` and counts of records, and the pages of a
+collection can be in any of the pull's `files`; those of form 2 have them. Unknown names are ignored.
 """
 
 from __future__ import annotations
@@ -30,22 +32,22 @@ from osdi_frames.sources.remote import Remote
 
 Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-#: The form in which manifests are written; the forms are described above.
+#: The form of the manifests that this version writes.
 MANIFEST_FORM = 2
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionPulled:
-    """What a pull read of one collection.
+    """The part of a manifest about one collection.
 
-    `lists` counts the lists that were read: one, or one for each parent (each event's attendances). `rows` counts every
-    row of every page, `distinct_ids` the different records among them; a page that was read again counts again. The
-    totals are what the service reported first and last, summed over the lists; None where one reported none.
-    `newest_modified_date` is where ``since="last"`` goes on.
+    `lists` is the number of lists that were read: one, or one for each parent (each event's attendances). `rows` is the
+    number of rows on all pages, with those of pages that were read again, and `distinct_ids` that of distinct records
+    among them. The totals are those that the service reported first and last, summed over the lists, or None if any
+    list had none. A pull with ``since="last"`` continues at `newest_modified_date`.
 
-    A pull of what changed cannot see deletions. It counts the `known_records`, those on the pages of all pulls from the
-    last whole one on, and the `listed_records`, those that the service listed without a filter afterwards. Both are
-    None where that is not known: after a whole pull, of lists that belong to parents, without totals.
+    A pull of changes alone cannot see deletions. So it counts the `known_records`, on the pages of all pulls since the
+    last whole one, and the `listed_records`, which the service listed without a filter afterwards. Both are None for
+    whole pulls, for lists of parents, and without totals.
     """
 
     name: str
@@ -67,12 +69,12 @@ class CollectionPulled:
 
     @property
     def parent(self) -> str | None:
-        """The path of what has a list each, such as ``events`` of attendances; None of a single list."""
+        """The path of the parents that have a list each, such as ``events`` for attendances; None for a single list."""
         return self.path.rpartition("/{id}/")[0] or None
 
     @property
     def fewer_records(self) -> int:
-        """How many known records are no longer listed, at least: new records make up for others."""
+        """The least number of known records that are no longer listed; it can be more if there are new records."""
         if self.known_records is None or self.listed_records is None:
             return 0
         return max(0, self.known_records - self.listed_records)
@@ -80,13 +82,14 @@ class CollectionPulled:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a pull requested, what came, and the proof that this is all.
+    """What a pull requested and received, and the proof that it is complete.
 
-    `complete` is true only if it is proved that every record of every collection came; `why` says the proof, or what
-    is missing. The proof counts: as many different records came as the service reports. It cannot see that a record
+    `complete` is true only if every record of every collection provably arrived, and `why` is the proof, or what is
+    missing. The proof is a count: as many distinct records arrived as the service reports. It cannot see that a record
     left a collection while another entered it (events are not deleted, interface 7).
-    `campaigns` are the ids that were given; None where the campaigns were listed. `key_digest` tells keys of a service
-    apart, since each lists what is its own; empty in older manifests.
+
+    `campaigns` are the ids that a caller passed; None if all campaigns were listed. `key_digest` identifies the API
+    key, since each key lists only its own records; it is empty in older manifests.
     """
 
     folder: Path
@@ -102,40 +105,37 @@ class Manifest:
 
     @property
     def complete(self) -> bool:
-        """Whether it is proved that every record came."""
+        """Whether every record provably arrived."""
         return self.finished_at is not None and all(collection.complete for collection in self.collections)
 
     @property
     def why(self) -> str:
-        """The proof for each collection, or what is missing, a line each."""
+        """A line for each collection: the proof, or what is missing."""
         if self.finished_at is None:
             return "not finished: the pull is running, or was killed; call it again and it goes on"
         lacking = [collection for collection in self.collections if not collection.complete]
-        # Show where a pull stopped, not what it never reached.
+        # A pull that stopped is explained by the collections that it began, not by those it did not reach.
         begun = [collection for collection in lacking if collection.lists or collection.why != "not read"]
         shown = begun or lacking or self.collections
         return "\n".join(printable(f"{collection.path}: {collection.why}") for collection in shown)
 
     @property
     def requests(self) -> int:
-        """How many answers were needed, without retries and redirects."""
+        """The number of responses that the pull needed, without retries and redirects."""
         return sum(done.pages + (done.listed_records is not None) for done in self.collections)
 
     @property
     def is_full(self) -> bool:
-        """Whether everything was asked for, not only what changed."""
+        """Whether all records were requested, not only changed ones."""
         return all(collection.since is None for collection in self.collections)
 
     @property
     def fewer_records(self) -> int:
-        """How many known records are no longer listed; a full pull finds which."""
+        """The least number of known records that are no longer listed; a full pull finds them."""
         return sum(collection.fewer_records for collection in self.collections)
 
     def is_whole(self, collection: CollectionPulled) -> bool:
-        """Return whether all of a collection was requested.
-
-        Then nothing was left out by a time, by campaigns that were named, or by a parent that is not known.
-        """
+        """Return whether a pull requested all of a collection: without a time, chosen campaigns, or unknown parents."""
         is_restricted = self.campaigns is not None and collection.parent in ("events", "event_campaigns")
         if collection.since or is_restricted:
             return False
@@ -145,19 +145,21 @@ class Manifest:
     def __str__(self) -> str:
         rows = sum(collection.rows for collection in self.collections)
         distinct = sum(collection.distinct_ids for collection in self.collections)
-        said = "yes" if self.complete else "no"
-        came = f"{counted(self.requests, 'page')}, {counted(rows, 'row')}, {counted(distinct, 'distinct record')}"
-        each = " (of each collection)" if len(self.collections) > 1 else ""  # an event can be in two of them
+        complete = "yes" if self.complete else "no"
+        counts = f"{counted(self.requests, 'page')}, {counted(rows, 'row')}, {counted(distinct, 'distinct record')}"
+        counts += (
+            " (of each collection)" if len(self.collections) > 1 else ""
+        )  # an event can be in two of them
         fewer = [
             f"\n{done.path}: {done.listed_records:,} of {done.known_records:,} known records remain; a full pull finds"
             " which are gone (--full)"
             for done in self.collections
             if done.fewer_records
         ]
-        return f"{quoted_path(self.folder)}: {came}{each}\ncomplete: {said}\n{self.why}{''.join(fewer)}"
+        return f"{quoted_path(self.folder)}: {counts}\ncomplete: {complete}\n{self.why}{''.join(fewer)}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the manifest as it is written to its file."""
+        """Return the manifest as the JSON object of its file."""
         derived = {"complete": self.complete, "why": self.why.split("\n"), "requests": self.requests}
         stored: dict[str, Any] = derived | asdict(self)
         del stored["folder"]
@@ -167,7 +169,7 @@ class Manifest:
         return dict(json.loads(json.dumps(stored, default=envelope_time)))
 
     def write(self) -> None:
-        """Write the manifest into its folder, whole or not at all."""
+        """Write the manifest atomically into its folder."""
         text = json.dumps(self.as_json(), indent=2, ensure_ascii=False)
         write_file(self.folder / MANIFEST, f"{text}\n".encode())
 
@@ -175,17 +177,17 @@ class Manifest:
 def manifests(source: Paths) -> list[Manifest]:
     """Read the manifests of all pulls in a source, oldest first.
 
-    The source is a path, an address or a list of these: of a pull, of a folder of pulls at any depth, a pattern, or
-    files. What cannot be read as a manifest is passed over; so is a path where nothing is.
+    The source is a path, an address or a list of these: a pull, a folder with pulls at any depth, a pattern, or files.
+    Invalid manifests and missing paths are ignored.
     """
     return [manifest for manifest, _ in _read(source)]
 
 
 def proving_pulls(source: Paths) -> tuple[Manifest, ...]:
-    """Read the manifests of all pulls in a source, as far as they prove something of it.
+    """Read the manifests of all pulls in a source as proofs of absence.
 
-    A pull whose files are not all in the source counts as not finished: what the source lacks would seem to be gone.
-    Inside a zip or tar, none is read.
+    A pull of which the source lacks files counts as not finished, since records in these files would seem to be gone.
+    Manifests inside of a zip or tar are not read.
     """
     return tuple(
         manifest if has_all else replace(manifest, finished_at=None) for manifest, has_all in _read(source)
@@ -193,22 +195,22 @@ def proving_pulls(source: Paths) -> tuple[Manifest, ...]:
 
 
 def _read(source: Paths) -> list[tuple[Manifest, bool]]:
-    """Return each manifest, and whether all of its files are there."""
+    """Return each valid manifest, and whether all files of its pull are in the source."""
     paths = [source] if isinstance(source, str | os.PathLike) else source
-    files, found = with_manifests(os.fspath(path) for path in paths)
-    names = {str(file) for file in files} if found else set()
-    read = []
-    for file in found:
+    files, manifest_files = with_manifests(os.fspath(path) for path in paths)
+    names = {str(file) for file in files} if manifest_files else set()
+    valid = []
+    for file in manifest_files:
         folder = str(file).removesuffix(MANIFEST)
         content = _content(file)
-        with suppress(ValueError, KeyError, TypeError, AttributeError):  # it is none of a pull
+        with suppress(ValueError, KeyError, TypeError, AttributeError):  # it is not the manifest of a pull
             manifest = _parsed(Path(folder), content)
-            read.append((manifest, {f"{folder}{name}" for name in manifest.files} <= names))
-    return sorted(read, key=lambda each: (each[0].started_at, str(each[0].folder)))
+            valid.append((manifest, {f"{folder}{name}" for name in manifest.files} <= names))
+    return sorted(valid, key=lambda each: (each[0].started_at, str(each[0].folder)))
 
 
 def _content(file: File) -> bytes:
-    """Return the content of a manifest; nothing of one that may not be read."""
+    """Return the content of a manifest, empty if a local file cannot be read."""
     if isinstance(file, Remote):
         with file.open() as stream:
             return stream.read()
@@ -227,7 +229,7 @@ def _parsed(folder: Path, content: bytes) -> Manifest:
 
 
 def _known(of: type, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of declared fields; later forms can hold more."""
+    """Return the values of a dataclass's fields, without those that only later forms have."""
     return {field.name: values[field.name] for field in fields(of) if field.name in values}
 
 
