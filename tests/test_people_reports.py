@@ -285,7 +285,7 @@ def test_an_act_that_does_not_count_makes_nobody_returning():
         "a text for steps": (lambda acts: of.funnel(acts, "signed"), "steps is a list of actions"),
         "a mistyped step": (
             lambda acts: of.funnel(acts, ["signed", "rsvpd"]),
-            "nobody 'rsvpd'; nearest: rsvped",
+            "no act is 'rsvpd'; nearest: rsvped",
         ),
         "no time within": (lambda acts: of.funnel(acts, within="soon"), "within is a time"),
         "a mistyped act": (lambda acts: of.attribution(acts, "rsvp"), "nearest: rsvped"),

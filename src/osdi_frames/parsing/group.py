@@ -264,9 +264,8 @@ class _CleanReader(_Reader):
         for form, numbers in self._numbers_of_forms(documents).items():
             of_form = select_documents(documents, numbers)
             query_forms = self._query_forms_of_deliveries if form.kind == "delivery" else self._query_forms
-            for query_form in query_forms(
-                form, of_form
-            ):  # without unplanned types, several forms can be equal
+            # Several forms become equal without the types that are not planned.
+            for query_form in query_forms(form, of_form):
                 parts[query_form].append(of_form)
         return [
             (form, pa.concat_tables(tables).sort_by("number") if len(tables) > 1 else tables[0])
@@ -306,11 +305,8 @@ class _CleanReader(_Reader):
         forms = self.plan.queries_for(form)
         self.others.update(self._of_other_spelling(form, deliveries))
         self.others.update(_quarantined(deliveries) if form.enveloped else ())
-        occurring = [
-            narrower
-            for narrower in (_with_occurring_types(one, deliveries) for one in forms)
-            if narrower.types
-        ]
+        narrower = [_with_occurring_types(query_form, deliveries) for query_form in forms]
+        occurring = [query_form for query_form in narrower if query_form.types]
         # An inspection queries deliveries without elements, too, to list the keys of their envelopes.
         forms = occurring or (forms if self.plan.inspects else [])
         if not forms:

@@ -29,6 +29,7 @@ from osdi_frames.tables import element_types, main_table
 #: The name of an element type, the address of one of its collections, and the filter, empty without any.
 ListedCollection: TypeAlias = tuple[str, str, str]
 _MOST: int = 10**9  # records; a larger total is ignored
+_NO_RECORDS = pd.DataFrame({"collection": np.empty(0, np.int64), "id": np.empty(0, np.uint64)})
 
 
 class ListedPage(NamedTuple):
@@ -142,7 +143,7 @@ class Listings:
     """The first page of each collection in the order of reading."""
     _numbers: dict[ListedCollection, int] = field(default_factory=dict)
     """A number for each collection."""
-    _records: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    _records: list[pd.DataFrame] = field(default_factory=list)
     """The collection's number and the digest of the id, for the records of each group."""
 
     def add(self, pages: Iterable[ListedPage], rows: Iterable[tuple[Select, pa.Table]]) -> None:
@@ -162,14 +163,13 @@ class Listings:
 
     def _add_records(self, pages: Sequence[ListedPage], rows: pa.Table) -> None:
         """Add each row as a record of the page in its document, or of each page if there are several."""
-        numbers = np.array([page.number for page in pages])
-        documents = rows[ELEMENT].to_numpy() >> POSITIONS << POSITIONS
-        first, end = (np.searchsorted(numbers, documents, side=side) for side in ("left", "right"))
-        counts = end - first
-        row = np.repeat(np.arange(len(rows)), counts)
-        page = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts - first, counts)
-        collections = np.array([self._numbers[one.collection] for one in pages])[page]
-        self._records.append((collections, _digests(rows)[row]))
+        numbers = [page.number for page in pages]
+        collections = [self._numbers[page.collection] for page in pages]
+        in_documents = pd.DataFrame(
+            {"number": rows[ELEMENT].to_numpy() >> POSITIONS << POSITIONS, "id": _digests(rows)}
+        )
+        on_pages = pd.DataFrame({"number": numbers, "collection": collections})
+        self._records.append(in_documents.merge(on_pages, on="number")[["collection", "id"]])
 
     def incomplete(self) -> list[Incomplete]:
         """Return the collections with fewer distinct records on pages than their newest total, by type and filter."""
@@ -197,13 +197,8 @@ class Listings:
 
     def _counts(self) -> Mapping[ListedCollection, int]:
         """Count the distinct records of each collection."""
-        collections = np.concatenate([np.empty(0, np.int64), *(numbers for numbers, _ in self._records)])
-        ids = np.concatenate([np.empty(0, np.uint64), *(digests for _, digests in self._records)])
-        order = np.lexsort((ids, collections))
-        collections, ids = collections[order], ids[order]
-        is_first = np.ones(len(ids), bool)
-        is_first[1:] = (collections[1:] != collections[:-1]) | (ids[1:] != ids[:-1])
-        counts = np.bincount(collections[is_first], minlength=len(self._numbers))
+        distinct = pd.concat([_NO_RECORDS, *self._records]).drop_duplicates()
+        counts = np.bincount(distinct["collection"].to_numpy(), minlength=len(self._numbers))
         return {listed: int(counts[number]) for listed, number in self._numbers.items()}
 
 

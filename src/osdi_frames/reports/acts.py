@@ -124,7 +124,7 @@ def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -
             f"{report}: {argument} takes actions, as {quoted(ACTION_NAMES[0])}, not {quoted(name)}"
         )
     if name not in ACTION_NAMES and not rows["action"].eq(name).any():
-        raise InvalidArgument(f"{report}: nobody {quoted(name)}; {nearest(name, ACTION_NAMES)}")
+        raise InvalidArgument(f"{report}: no act is {quoted(name)}; {nearest(name, ACTION_NAMES)}")
     return name
 
 

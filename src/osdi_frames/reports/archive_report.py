@@ -26,7 +26,6 @@ from osdi_frames.reports.headline import hidden_figures, rsvp_notes, rsvps_are_a
 from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.measures import IS_NEW
 from osdi_frames.reports.published import Made, Published, protect_reports
-from osdi_frames.reports.report import Report
 from osdi_frames.reports.request import HEADLINE, ReportRequest
 from osdi_frames.reports.result import ReportResult
 from osdi_frames.resolving.filters import Filtering
@@ -202,9 +201,7 @@ def _counting_notes(
     if request.unreported:
         yield f"not reported: {', '.join(request.unreported)} ({filtering.name} does not lead to them)"
     if unknown := {noun: count for noun, count in unplaced.items() if count}:
-        counts = ", ".join(
-            counted(count, noun) if numbers else exclusion.several(noun) for noun, count in unknown.items()
-        )
+        counts = ", ".join(counted(count, noun) if numbers else f"{noun}s" for noun, count in unknown.items())
         columns = " and ".join(filtering.columns_asked)
         yield f"not known: the {columns} of {counts}; they are left out"
     yield exclusion.note(left_out, numbers=numbers)
@@ -225,26 +222,20 @@ def _make(
 ) -> list[Made]:
     """Make the reports whose tables have rows; without growth if attendances have the dates of the RSVPs."""
     has_dates = len(frames.get(COUNTED_ATTENDANCES.table, ())) > 0
-    made = (
-        (report, _made(report, request, frames, titles))
-        for report in request.reported
-        if (report.table in HEADLINE or len(frames[report.table]))
-        and not (report.kind == "growth" and has_dates)
-    )
-    return [(report, rows) for report, rows in made if len(rows) >= report.least_rows]
-
-
-def _made(
-    report: Report,
-    request: ReportRequest,
-    frames: Mapping[str, pd.DataFrame],
-    titles: Mapping[str, pd.DataFrame],
-) -> pd.DataFrame:
-    if report.function:
-        return report.function(frames, request)
     counting = Counting(include=request.include, spelling=request.spelling)
-    titled = report.titled
-    return make(report, frames[report.table], counting, titles=titles.get(titled.table) if titled else None)
+    made = []
+    for report in request.reported:
+        has_rows = report.table in HEADLINE or len(frames[report.table]) > 0
+        if not has_rows or (report.kind == "growth" and has_dates):
+            continue
+        if report.function:
+            table = report.function(frames, request)
+        else:
+            titles_of = titles.get(report.titled.table) if report.titled else None
+            table = make(report, frames[report.table], counting, titles=titles_of)
+        if len(table) >= report.least_rows:
+            made.append((report, table))
+    return made
 
 
 def _annotate(

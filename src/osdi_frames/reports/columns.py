@@ -144,5 +144,5 @@ def whether(column: pd.Series) -> pd.Series:
 
 def _parsed(column: pd.Series, *, utc: bool = False) -> pd.Series:
     if is_numeric_dtype(column.dtype) and column.notna().any():
-        raise TypeError("numbers are no times")  # pandas would take them for nanoseconds
+        raise TypeError("numbers are not times")  # pandas would read them as nanoseconds
     return pd.to_datetime(column, utc=utc, format="ISO8601")

@@ -103,17 +103,8 @@ def _kind(reason: str, number: int, noun: str, *, numbers: bool) -> str:
     """Return a number of rows with their reason, or with that of their events."""
     is_own = reason in _OWN.get(noun, (reason,))
     rows = f"{reason} {noun}" if is_own else noun
-    rows = counted(number, rows) if numbers else several(rows)
+    rows = counted(number, rows) if numbers else f"{rows}s"
     return rows if is_own else f"{rows} of {reason} events"
-
-
-def several(noun: str) -> str:
-    """Return the plural of a noun.
-
-    >>> several("signature")
-    'signatures'
-    """
-    return counted(2, noun).partition(" ")[2]
 
 
 #: The note on a frame without the column `excluded`.

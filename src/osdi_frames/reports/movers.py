@@ -1,4 +1,4 @@
-"""What rose and fell most, of a report of changes."""
+"""Sort a report of changes by its largest gains and losses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 MOVERS: Final = 5
-"""How many gains come first, and how many losses after them."""
+"""The number of gains that come first, and of losses after them."""
 
 
 def movers_first(report: pd.DataFrame) -> pd.DataFrame:
