@@ -153,19 +153,23 @@ class Plan:
 
     def _selects(self, element: ElementType) -> Iterator[Select]:
         main = main_table(element)
-        others = (table for table in TABLES.values() if table.element == element and table != main)
-        for table in (main, *others):
-            if table == main or self.inspects or table in self.columns:
-                columns = self.columns.get(table, ())
-                if table == main and self.inspects:
-                    counted = (element.month, "status" if element.statuses else None)
-                    names = (*identifying(element.identities), *filter(None, counted), *PLACE_COLUMNS)
-                    inspected = (column for column in main.columns if column.name in names)
-                    columns = tuple(dict.fromkeys((*columns, *inspected)))
-                if table == main and self.lists_pages:
-                    columns = tuple(dict.fromkeys((*columns, main.column(element.own_id))))
-                checked = (*table.columns, *columns) if self.inspects else columns
-                yield Select(table, columns, checked, self.blocks.get(table, ()))
+        tables = (table for table in TABLES.values() if table.element == element and table != main)
+        children = (table for table in tables if self.inspects or table in self.columns)
+        for table in (main, *children):
+            columns = self._main_columns(main) if table == main else self.columns.get(table, ())
+            checked = (*table.columns, *columns) if self.inspects else columns
+            yield Select(table, columns, checked, self.blocks.get(table, ()))
+
+    def _main_columns(self, main: Table) -> tuple[Column, ...]:
+        """Return the columns of a main table, with those that an inspection and the totals of pages need."""
+        element, columns = main.element, [*self.columns.get(main, ())]
+        if self.inspects:
+            names = {*identifying(element.identities), *PLACE_COLUMNS, element.month}
+            names |= {"status"} if element.statuses else set()
+            columns += [column for column in main.columns if column.name in names]
+        if self.lists_pages:
+            columns.append(main.column(element.own_id))
+        return tuple(dict.fromkeys(columns))
 
     @cached_property
     def shapes(self) -> dict[ElementType, Shape]:

@@ -91,14 +91,16 @@ def _are_open(counts: Counts, acts: Counts, hidden: RowMask, small: RowMask, bel
     """
     if hidden.sum() < 3 or not leaves_open(counts[hidden], below=below):
         return False
-    *thirds, other, one = np.flatnonzero(hidden)[np.argsort(counts[hidden], kind="stable")]
-    step = acts[other] - acts[one]
-    moved = np.stack([acts[thirds] - acts[other], acts[one] - acts[thirds], np.full(len(thirds), step)])
-    moved //= np.gcd.reduce(moved)
-    before = np.stack(
-        [np.full(len(thirds), counts[one]), np.full(len(thirds), counts[other]), counts[thirds]]
+    *thirds, second, first = np.flatnonzero(hidden)[np.argsort(counts[hidden], kind="stable")]
+    # The smallest changes of the first, second and each third count that keep the sums of people and of acts.
+    changes = np.stack(
+        np.broadcast_arrays(
+            acts[thirds] - acts[second], acts[first] - acts[thirds], acts[second] - acts[first]
+        )
     )
-    is_open: RowMask = (before + moved >= 1).all(axis=0) | (before - moved >= 1).all(axis=0)
+    changes //= np.gcd.reduce(changes)
+    current = np.stack(np.broadcast_arrays(counts[first], counts[second], counts[thirds]))
+    is_open: RowMask = (current + changes >= 1).all(axis=0) | (current - changes >= 1).all(axis=0)
     return bool(is_open.any() and is_open[small[thirds]].all())
 
 

@@ -101,11 +101,11 @@ class _View:
 def _hide_more(breakdowns: Sequence[Breakdown], below: int) -> Breakdown | None:
     """Hide groups until all hidden ones are open, or return a report that would have to be hidden as a whole."""
     views = [view for breakdown in breakdowns for view in _views(breakdown, breakdowns)]
-    before = -1
-    while before < sum(breakdown.hidden.sum() for breakdown in breakdowns):
-        before = sum(breakdown.hidden.sum() for breakdown in breakdowns)
+    hidden_before = -1
+    while hidden_before < (hidden := sum(breakdown.hidden.sum() for breakdown in breakdowns)):
+        hidden_before = hidden
         for view in views:
-            if view.breakdown.hidden.any() and not _open(view, below):
+            if view.breakdown.hidden.any() and not _hide_until_open(view, below):
                 return view.breakdown
     return None
 
@@ -124,7 +124,7 @@ def _views(breakdown: Breakdown, breakdowns: Sequence[Breakdown]) -> Iterator[_V
             yield _View.of(breakdown, [other], is_public=False)
 
 
-def _open(view: _View, below: int) -> bool:
+def _hide_until_open(view: _View, below: int) -> bool:
     """Hide groups of one view until the hidden ones are open; return False if that is impossible."""
     breakdown, group, shown = view.breakdown, view.kinds[:, 0], view.shown_groups()
     parts = _connected(len(breakdown.counts), group, _numbered(shown))
@@ -171,15 +171,15 @@ def _connect(view: _View, shown: Numbers, inside: RowMask) -> bool:
     """
     if inside.all():
         return False
-    here, there = np.unique(shown[inside], axis=0), shown[~inside]
+    inner, outer = np.unique(shown[inside], axis=0), shown[~inside]
     cost = _costs(view.breakdown)[view.kinds[~inside, 0]][None, :]
     for number, other in enumerate(view.others):
-        costs, ours, theirs = _costs(other), here[:, [number]], there[None, :, number]
-        cost = cost + np.where(ours == theirs, 0, costs[ours] + costs[theirs])
-    one, another = np.unravel_index(cost.argmin(), cost.shape)
-    for other, ours, theirs in zip(view.others, here[one], there[another], strict=True):
-        if ours != theirs:
-            other.hidden[[group for group in (ours, theirs) if group >= 0]] = True
+        costs, inner_groups, outer_groups = _costs(other), inner[:, [number]], outer[None, :, number]
+        cost = cost + np.where(inner_groups == outer_groups, 0, costs[inner_groups] + costs[outer_groups])
+    cheapest_inner, cheapest_outer = np.unravel_index(cost.argmin(), cost.shape)
+    for other, *groups in zip(view.others, inner[cheapest_inner], outer[cheapest_outer], strict=True):
+        if groups[0] != groups[1]:
+            other.hidden[[group for group in groups if group >= 0]] = True
     return True
 
 
