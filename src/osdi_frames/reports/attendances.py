@@ -164,14 +164,14 @@ def attendances_by(
     by
         A column, a Grouper, as ``pd.Grouper(key="created_date", freq="MS")``, or a list of them.
     events
-        One row per event, with event_id and title: adds the column `title` where event_id is a key. By campaign:
-        with event_id and event_campaign_id, where the attendances lack that.
+        One row per event, with event_id and title, which adds the column `title` if event_id is a key. For
+        `attendances_by_campaign` with event_id and event_campaign_id, if the attendances lack the latter.
     campaigns
-        By campaign: one row per event campaign, with event_campaign_id and title.
+        For `attendances_by_campaign`: one row per event campaign, with event_campaign_id and title.
     freq
-        Of the functions over time: "h", "D", "W", "M", "Q", "Y", or an offset of pandas, as "6h".
+        For the functions over time: "h", "D", "W", "M", "Q", "Y", or an offset of pandas, as "6h".
     actions
-        One row per act, as `Archive.actions` returns them: adds the column `new`.
+        One row per act, as `Archive.actions` returns them; adds the column `new` to the report.
     include
         Reasons of the column `excluded` whose rows to count nevertheless: any of ``gone``, ``cancelled``, ``hidden``,
         ``test`` and ``unaccepted``. The report's ``attrs["note"]`` has the number of rows that are not counted.

@@ -98,7 +98,7 @@ def rsvps_by(
     by
         A column, a Grouper, as ``pd.Grouper(key="start_date", freq="MS")``, or a list of them.
     campaigns
-        One row per event campaign, with event_campaign_id and title: adds the column `title` where
+        One row per event campaign, with event_campaign_id and title, which adds the column `title` if
         event_campaign_id is a key.
     include
         Reasons of the column `excluded` whose rows to count nevertheless: any of ``gone``, ``cancelled``, ``hidden``,

@@ -44,7 +44,7 @@ def signatures_by_source(
 ) -> pd.DataFrame:
     """Count the signatures of each source code, most first.
 
-    ``_`` and ``-`` are the same to the service's targeting, and here.
+    ``_`` and ``-`` count as the same character, as in the service's targeting.
 
     See `signatures_by`.
 
@@ -92,8 +92,8 @@ def signatures_by_website(
 ) -> pd.DataFrame:
     """Count the signatures that came from each website, most first.
 
-    The service sends a host or a whole address (interface 2.7); the host is shown, without ``www.``, or by
-    ``spelling="exact"`` what was sent.
+    The service sends a host or a whole address (interface 2.7). The report has the host without ``www.``, or with
+    ``spelling="exact"`` the text that was sent.
 
     See `signatures_by`.
 
@@ -177,11 +177,11 @@ def signatures_by(
     by
         A column, a Grouper, as ``pd.Grouper(key="created_date", freq="MS")``, or a list of them.
     petitions
-        One row per petition, with petition_id and title: adds the column `title` where petition_id is a key.
+        One row per petition, with petition_id and title, which adds the column `title` if petition_id is a key.
     freq
-        Of the functions over time: "h", "D", "W", "M", "Q", "Y", or an offset of pandas, as "6h".
+        For the functions over time: "h", "D", "W", "M", "Q", "Y", or an offset of pandas, as "6h".
     actions
-        One row per act, as `Archive.actions` returns them: adds the column `new`.
+        One row per act, as `Archive.actions` returns them; adds the column `new` to the report.
     include
         Reasons of the column `excluded` whose rows to count nevertheless: any of ``gone``, ``cancelled``, ``hidden``,
         ``test`` and ``unaccepted``. The report's ``attrs["note"]`` has the number of rows that are not counted.
