@@ -158,12 +158,7 @@ def compare(
     checked_spelling(spelling)
     include = exclusion.included(include)
     keys = [name for name, _ in named_keys(by, report="compare")]
-    names = [name for dated in _DATED for name in (dated.column, dated.sums) if name]
-    columns = {*keys, *contexts(keys), *names, *RECEIPTS, "action", exclusion.COLUMN}
-    frame = as_frame(frame, caller="compare", columns=columns).reset_index(drop=True)
-    dated = next((dated for dated in _DATED if dated.column in frame.columns), None)
-    if dated is None:
-        raise MissingColumn("compare needs one of the columns date, start_date and created_date")
+    frame, dated = _dated_frame(frame, keys)
     latest = latest_time([frame], now, report="compare")
     frame, note = exclusion.counted_rows(frame, include, dated.noun)
     frame = frame.reset_index(drop=True)
@@ -186,6 +181,17 @@ def compare(
     caveats += groups.notes
     notes = [note, zone_note(frame, needs), *periods.notes, *periods.newer_notes]
     return periods.noted(noted(result, notes, caveats))
+
+
+def _dated_frame(frame: pd.DataFrame, keys: Collection[str]) -> tuple[pd.DataFrame, _Dated]:
+    """Return a frame as pandas, with the columns that `compare` reads, and the kind of its rows."""
+    names = [name for dated in _DATED for name in (dated.column, dated.sums) if name]
+    columns = {*keys, *contexts(keys), *names, *RECEIPTS, "action", exclusion.COLUMN}
+    frame = as_frame(frame, caller="compare", columns=columns).reset_index(drop=True)
+    dated = next((dated for dated in _DATED if dated.column in frame.columns), None)
+    if dated is None:
+        raise MissingColumn("compare needs one of the columns date, start_date and created_date")
+    return frame, dated
 
 
 def _attended_by_rsvp(frame: pd.DataFrame, keys: Collection[str]) -> NDArray[np.bool_]:

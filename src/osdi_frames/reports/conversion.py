@@ -12,7 +12,7 @@ import pandas as pd
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import counted, quoted
 from osdi_frames.reports.acts import Acts, known_action, noted
-from osdi_frames.reports.groups import By
+from osdi_frames.reports.groups import By, Groups
 from osdi_frames.reports.known import Duration, TimeLike, parsed
 from osdi_frames.reports.spelling import Spelling, checked_spelling
 
@@ -93,33 +93,36 @@ def funnel(
         actions, "action", report="funnel", include=include, by=by, now=now
     ).without_doubtful()
     steps = _checked_steps(steps, acts.rows)
-    reached = _reached(acts, steps, limit)
-    start = reached[steps[0]]
-    size = pd.DataFrame({step: times.notna() for step, times in reached.items()}).astype("int64")
-    notes = doubtful_notes
+    times = _times_of_steps(acts, steps, limit)
+    start = times[steps[0]]
+    reached = pd.DataFrame({step: time.notna() for step, time in times.items()}).astype("int64")
+    caveats = doubtful_notes
     if by is None:
-        table = _shares(pd.DataFrame([size.sum()], columns=list(steps)).astype("int64"))
+        table = _shares(pd.DataFrame([reached.sum()], columns=list(steps)).astype("int64"))
         table.index = pd.Index(steps, name="step")
     else:
         groups = acts.groups(start.index, by, spelling)
-        people = size.groupby(groups.number.to_numpy()).sum().reindex(range(len(groups.labels)), fill_value=0)
-        order = groups.ranked(people[steps[0]])
-        labels = groups.labels.take(order)
-        table = _shares(people.iloc[order])
-        parts = [labels.get_level_values(level).repeat(len(steps)) for level in range(labels.nlevels)]
-        table.index = pd.MultiIndex.from_arrays(
-            [*parts, pd.Index([*steps] * len(labels), dtype="str")], names=[*labels.names, "step"]
-        )
-        notes = [*doubtful_notes, *groups.notes]
-    recent = int((start > acts.known.newest - limit).sum())
+        table = _funnels(reached, groups)
+        caveats = [*caveats, *groups.notes]
     length = _in_words(within, limit)
-    if recent:
-        notes = [
-            *notes,
-            f"{counted(recent, 'person', 'people')} began less than {length} before the newest act",
-        ]
-    table = noted(table, acts.notes, notes)
+    if recent := int((start > acts.known.newest - limit).sum()):
+        people = counted(recent, "person", "people")
+        caveats = [*caveats, f"{people} began less than {length} before the newest act"]
+    table = noted(table, acts.notes, caveats)
     table.attrs["within"] = length
+    return table
+
+
+def _funnels(reached: pd.DataFrame, groups: Groups) -> pd.DataFrame:
+    """Return a funnel for each group of the people who `reached` steps, most people at the first step first."""
+    people = reached.groupby(groups.number.to_numpy()).sum()
+    people = people.reindex(range(len(groups.labels)), fill_value=0)
+    order = groups.ranked(people.iloc[:, 0])
+    labels, steps = groups.labels.take(order), people.columns
+    table = _shares(people.iloc[order])
+    levels = [labels.get_level_values(level).repeat(len(steps)) for level in range(labels.nlevels)]
+    of_rows = pd.Index([*steps] * len(labels), dtype="str")
+    table.index = pd.MultiIndex.from_arrays([*levels, of_rows], names=[*labels.names, "step"])
     return table
 
 
@@ -150,7 +153,7 @@ def _checked_steps(steps: Any, rows: pd.DataFrame) -> list[str]:
     return known
 
 
-def _reached(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> dict[str, pd.Series]:
+def _times_of_steps(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> dict[str, pd.Series]:
     """Return for each step the time at which each person reached it, indexed by the row of the person's first act."""
     rows = acts.rows.dropna(subset=["person_id", "date"])
     of_step = {step: rows[rows["action"] == step] for step in steps}
