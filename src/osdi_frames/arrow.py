@@ -149,6 +149,19 @@ def among(numbers: np.ndarray, sorted_numbers: np.ndarray) -> Mask:
     return found
 
 
+def are_parts(rows: pa.Table, others: pa.Table) -> np.ndarray:
+    """Return which rows have fewer columns than others, and in these the same values."""
+    is_equal, is_less = np.ones(len(rows), bool), np.zeros(len(rows), bool)
+    for name in rows.column_names:
+        mine, other = combined(rows[name]), combined(others[name])
+        if pa.types.is_string(mine.type):
+            mine, other = folded(mine), folded(other)
+        has = np.asarray(mine.is_valid())
+        is_equal &= ~has | np.asarray(pc.fill_null(pc.equal(mine, other), False))
+        is_less |= ~has & np.asarray(other.is_valid())
+    return is_equal & is_less
+
+
 def replaced(rows: pa.Table, at: np.ndarray, values: pa.Table) -> pa.Table:
     """Return rows in which the columns of `values` are replaced by these at the indices `at`."""
     indices = np.arange(len(rows))

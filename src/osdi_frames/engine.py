@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -130,6 +130,35 @@ class Engine:
         """Run a query and return its rows."""
         with _python_errors():
             return self.connection.sql(query).to_arrow_table()
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """Named queries, each of which reads relations and the queries named before it."""
+
+    engine: Engine
+    queries: dict[str, str] = field(default_factory=dict)
+    """The queries that are made as parts of others, by name."""
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """Let a name stand for the rows of a table."""
+        self.queries.pop(name, None)
+        self.engine.put(name, table)
+
+    def name(self, name: str, query: str) -> None:
+        """Let a name stand for a query, which is made with each query that reads it."""
+        self.queries[name] = query
+
+    def ask(self, query: str) -> pa.Table:
+        """Return the rows of a query."""
+        parts = ", ".join(f"{name} AS ({part})" for name, part in self.queries.items())
+        return self.engine.ask(f"WITH {parts} {query}" if parts else query)
+
+    def keep(self, name: str, query: str) -> pa.Table:
+        """Return the rows of a query; let its name stand for them."""
+        rows = self.ask(query)
+        self.put(name, rows)
+        return rows
 
 
 class Lines:

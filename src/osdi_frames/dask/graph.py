@@ -26,8 +26,9 @@ from osdi_frames.frames import frame
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.actions import with_actions
+from osdi_frames.resolving.filters import Linked
 from osdi_frames.resolving.resolution import Request, Resolution, Rows
-from osdi_frames.resolving.resolver import Collected, Decisions, Linked, Resolver
+from osdi_frames.resolving.resolver import Collected, Decisions, Resolver
 from osdi_frames.resolving.spilled import SpilledTables
 from osdi_frames.resolving.versions import Versions, rows_of
 from osdi_frames.tables import main_table
@@ -147,7 +148,7 @@ def _decided(request: Request, parts: Sequence[Collected]) -> Decided:
     every, resolution = Collected.joined(parts), Resolution(request)
     every.occurring.refuse_unknown(resolution.filtering)
     with engine() as connection:
-        mergers = every.mergers(resolution, connection)
+        mergers = every.mergers(connection)
         decisions = Decisions.of(every.versions, mergers, resolution, connection)
     return Decided(decisions, every.parents, every.linked, starts)
 

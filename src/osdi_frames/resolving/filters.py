@@ -262,6 +262,33 @@ def _all(rows: pa.Table) -> pa.Array:
 
 
 @dataclass(slots=True)
+class Linked:
+    """The ids of what decides about others, by their columns: of all things there are, and of those that filters keep.
+
+    Whether they are in the period that is asked for does not matter.
+    """
+
+    known: defaultdict[str, list[pa.Array]] = field(default_factory=lambda: defaultdict(list))
+    kept: defaultdict[str, list[pa.Array]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def joined(cls, parts: Iterable[Linked]) -> Linked:
+        """Return the ids of several partitions."""
+        every = cls()
+        for part in parts:
+            for own, others in ((every.known, part.known), (every.kept, part.kept)):
+                for name, ids in others.items():
+                    own[name] += ids
+        return every
+
+    def add(self, element: ElementType, rows: pa.Table, filtering: Filtering) -> None:
+        """Note the ids of rows of the main table of a type."""
+        ids = rows[element.own_id]
+        self.known[element.own_id] += ids.chunks
+        self.kept[element.own_id] += ids.filter(filtering.belonging(element, rows, self.kept)).chunks
+
+
+@dataclass(slots=True)
 class Occurring:
     """The values that occur of what filters ask for, in any version, and the titles of ids."""
 

@@ -1,6 +1,11 @@
 """People: one row for each, of all that is known, and what acts take from them.
 
-The versions of a person are people pages, the persons of acts, and those embedded in events.
+The versions of a person are people pages, the persons of acts, and those embedded in events. Which person a version is
+of says its own id, the act that it came with, or its e-mail address.
+
+The person of an act is a version of the person whom the act has once its versions are compared: people are merged, and
+a delivery may name the one who is no more. A person without an id is the one id that has the same address; where none
+or several have it, the address is the identity. An address never joins two ids.
 """
 
 from __future__ import annotations
@@ -8,25 +13,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.arrow import among, combined, folded, replaced, with_column
-from osdi_frames.engine import Engine
+from osdi_frames.arrow import among, are_parts, combined, folded, replaced, with_column
+from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
 from osdi_frames.resolving.spilled import SpilledTables
 from osdi_frames.resolving.versions import (
-    ORDER,
+    ADDRESS,
+    BY_ADDRESS,
     PERSON_ID,
     Merger,
     Rules,
-    are_parts,
     full,
-    fuller_versions,
-    fullest,
 )
 from osdi_frames.tables import TABLES, main_table
 from osdi_frames.tables.act import DATES
@@ -193,38 +196,6 @@ def filled_columns(block: str) -> tuple[str, ...]:
     return tuple(name for name in columns_of(block) if name in of_acts)
 
 
-@dataclass(frozen=True, slots=True)
-class Donor:
-    """Where acts get something of their persons."""
-
-    acts: np.ndarray
-    """The acts that lack it, or may have a part of it, sorted."""
-    versions: np.ndarray
-    """For each the version of the person."""
-    has_own: np.ndarray | None = None
-    """For each whether it carries the block itself, of which it lacks nothing where it is no part."""
-    fuller: pa.Table | None = None
-    """See `fuller_versions`."""
-
-    @property
-    def lent(self) -> np.ndarray:
-        """The numbers of all versions that are needed."""
-        return self.versions if self.fuller is None else np.append(self.versions, self.fuller["candidate"])
-
-    def settled(self, columns: Sequence[str], rows: SpilledTables) -> Donor:
-        """Return the same with the fullest versions of what is a part of older ones."""
-        if self.fuller is None or not len(self.fuller):
-            return self
-        acts, versions = fullest(self.fuller, columns, rows)
-        chosen = self.versions.copy()
-        chosen[np.searchsorted(self.acts, acts)] = versions
-        return Donor(self.acts, chosen, self.has_own)
-
-
-#: By block.
-Donors: TypeAlias = Mapping[str, Donor]
-
-
 def with_whole_blocks(names: Iterable[str]) -> dict[str, None]:
     """Return columns of people, or of acts, and the others of their blocks, which decide whether one is a part."""
     asked = {*names}
@@ -232,67 +203,152 @@ def with_whole_blocks(names: Iterable[str]) -> dict[str, None]:
     return dict.fromkeys(names) | dict.fromkeys(chain.from_iterable(blocks))
 
 
-def lacking(
-    acts: Merger, persons: Iterable[tuple[pa.Table, pa.Table]], rules: Rules, engine: Engine
-) -> Donors:
-    """Find who carries what acts do not, or may have a part of.
+#: The person of an act is the one whom the act has once its versions are compared: another, or nobody.
+_WITH_ACTS: Final = f"""SELECT persons.* REPLACE (
+        CASE WHEN moved.{ELEMENT} IS NULL THEN high ELSE nullif(moved.person_high, 0) END AS high,
+        CASE WHEN moved.{ELEMENT} IS NULL THEN low ELSE nullif(moved.person_low, 0) END AS low),
+    moved.{ELEMENT} IS NULL AS is_own FROM persons LEFT JOIN moved USING ({ELEMENT})"""
+#: The addresses of persons without an id.
+_LOOSE: Final = f"SELECT DISTINCT low AS {ADDRESS} FROM with_acts WHERE high = {BY_ADDRESS}"
+#: Of these, the ones that a single id has, of which there is a version of its own.
+_OWNERS: Final = f"""SELECT * FROM (
+        SELECT {ADDRESS}, any_value(high) AS high, any_value(low) AS low
+        FROM (SELECT DISTINCT {ADDRESS}, high, low FROM with_acts SEMI JOIN loose USING ({ADDRESS})
+            WHERE high <> {BY_ADDRESS})
+        GROUP BY {ADDRESS} HAVING count(*) = 1)
+    SEMI JOIN (SELECT high, low FROM with_acts WHERE is_own) USING (high, low)"""
+#: What is of a person known by the address alone is of the one id that has it; a person of an act can be nobody.
+_IDENTIFIED: Final = f"""SELECT with_acts.* REPLACE (coalesce(owners.high, with_acts.high) AS high,
+        coalesce(owners.low, with_acts.low) AS low, is_own AND owners.low IS NULL AS is_own)
+    FROM with_acts LEFT JOIN owners ON with_acts.high = {BY_ADDRESS} AND with_acts.low = owners.{ADDRESS}
+    WHERE with_acts.high IS NOT NULL OR {ELEMENT} % {PERSONS} = 0"""
 
-    `persons` are parts of the acts' persons, and of what was seen of people, whose `rules` are given.
+_NO_PERSONS: Final = pa.table({name: pa.array([], pa.uint64()) for name in ("low", ADDRESS)})
+
+
+def identify(persons: pa.Table, moved: Mapping[int, pa.Table], pipeline: Pipeline) -> int:
+    """Let `seen` stand for versions of people under the persons they are, with `is_own` where their own id says so.
+
+    `persons` are these versions; `moved` are `Merger.moved` of acts, by the number of their source. `owners` stands
+    for the addresses that are those of one id. Returns how many people are known by their address alone.
     """
-    found: dict[str, list[pa.Table]] = {}
-    fuller: dict[str, list[pa.Table]] = {}
-    for some, seen in persons:
-        engine.put("acts", some)
-        engine.put("seen", seen)
-        for block in rules.parts:  # some blocks few acts lack, others few people have
-            own = f"CASE WHEN {acts.rules.carries(block)} THEN coalesce(acts.{full(block)}, 0) ELSE -1 END"
-            if block not in acts.rules.parts:
-                own = f"CASE WHEN {acts.rules.carries(block)} THEN {len(rules.parts[block])} ELSE -1 END"
-            query = f"""WITH lacking AS MATERIALIZED (
-                SELECT kept, person_high AS high, person_low AS low, {own} AS own FROM acts
-                WHERE own < {len(rules.parts[block])})
-                SELECT kept, high, low, own >= 0 AS has_own, {block}, {full(block)} FROM lacking JOIN (
-                SELECT high, low, arg_max({ELEMENT}, ({ORDER})) AS {block}, max({full(block)}) AS {full(block)}
-                FROM seen SEMI JOIN lacking USING (high, low)
-                WHERE {rules.carries(block)} GROUP BY high, low) USING (high, low)
-                WHERE own < {full(block)} OR own < 0"""
-            sources = engine.ask(query)
-            engine.put("several", sources.select(["kept", "high", "low"]))
-            fuller.setdefault(block, []).append(fuller_versions(sources, seen, block, rules, engine))
-            found.setdefault(block, []).append(sources.select(["kept", block, "has_own"]))
-    every = {block: pa.concat_tables(tables).sort_by("kept") for block, tables in found.items()}
-    return {
-        block: Donor(
-            some["kept"].to_numpy(),
-            some[block].to_numpy(),
-            np.asarray(some["has_own"]),
-            pa.concat_tables(fuller[block]),
-        )
-        for block, some in every.items()
-    }
+    of_people = [
+        with_column(some, some.schema.field(ELEMENT), pc.add(pc.multiply(some[ELEMENT], PERSONS), number))
+        for number, some in moved.items()
+    ]
+    pipeline.put("persons", persons)
+    pipeline.put("moved", pa.concat_tables(of_people))
+    pipeline.name("with_acts", _WITH_ACTS)
+    loose = pipeline.keep("loose", _LOOSE)
+    owners = pipeline.keep("owners", _OWNERS)
+    pipeline.name("seen", _IDENTIFIED)
+    return len(loose) - len(owners)
 
 
-def of_persons(acts: pa.Table, part: int, parts: int) -> pa.Table:
-    """Return the acts whose persons belong to one of some parts."""
-    low = acts["person_low"].to_numpy()
-    return acts.filter(pa.array(low % np.uint64(parts) == part)) if parts > 1 else acts
+#: Acts with their persons, and other persons.
+_EVERYONE: Final = (
+    f"SELECT person_low AS low, {ADDRESS} FROM acts UNION ALL SELECT low, {ADDRESS} FROM others"
+)
+#: The addresses of acts without a link to a person.
+_UNLINKED: Final = f"SELECT DISTINCT {ADDRESS} FROM acts WHERE person_low IS NULL AND {ADDRESS} IS NOT NULL"
+#: Whoever is another by another version of an act, or can be by an address; and whoever has several versions.
+_SHARED: Final = f"""SELECT person_low AS low FROM moved
+    UNION ALL SELECT low FROM everyone SEMI JOIN unlinked USING ({ADDRESS})"""
+_AGAIN: Final = "SELECT low FROM everyone GROUP BY low HAVING count(*) > 1"
+_CHANGEABLE: Final = f"""SELECT {ELEMENT} FROM acts
+    WHERE person_low IN (SELECT low FROM shared WHERE low IS NOT NULL)
+        OR (person_low IS NULL AND {ADDRESS} IN (FROM unlinked))
+        OR {ELEMENT} IN (SELECT {ELEMENT} FROM moved)
+    ORDER BY {ELEMENT}"""
 
 
-def fill(rows: pa.Table, donors: Donors, persons: SpilledTables, collected: Collection[str]) -> pa.Table:
-    """Return rows of acts, with what they lack of their persons.
+def changeable(
+    acts: Iterable[pa.Table], persons: Iterable[pa.Table], moved: pa.Table, pipeline: Pipeline, *, again: bool
+) -> np.ndarray:
+    """Return the numbers of the acts whose persons another version can change, or be changed by, sorted.
 
-    `persons` has the collected columns of people.
+    It takes what was seen of acts and of other persons; with `again`, persons of several versions are among them.
     """
+    own = pa.concat_tables([some.select([ELEMENT, "person_low", ADDRESS]) for some in acts])
+    others = pa.concat_tables([_NO_PERSONS, *(some.select(["low", ADDRESS]) for some in persons)])
+    lows = pa.chunked_array([*own["person_low"].chunks, *others["low"].chunks]).drop_null()
+    is_unlinked = pc.and_(own["person_low"].is_null(), own[ADDRESS].is_valid())
+    are_alone = not pc.any(is_unlinked).as_py() and pc.count_distinct(lows).as_py() == len(lows)
+    if are_alone and not len(moved):
+        return np.empty(0, np.int64)
+    pipeline.put("acts", own)
+    pipeline.put("others", others)
+    pipeline.put("moved", moved)
+    pipeline.name("everyone", _EVERYONE)
+    pipeline.name("unlinked", _UNLINKED)
+    pipeline.name("shared", f"{_SHARED} UNION ALL {_AGAIN}" if again else _SHARED)
+    numbers: np.ndarray = pipeline.ask(_CHANGEABLE)[ELEMENT].to_numpy()
+    return numbers
+
+
+#: Of each person the version that is kept, what all versions carry, and how many columns the fullest has of each block.
+_SINGLE: Final = (
+    "SELECT high, low, kept, {columns} FROM versions JOIN things USING (high, low) WHERE count = 1"
+)
+_MERGED: Final = "SELECT high, low, kept, {columns} FROM sources JOIN things USING (kept)"
+#: Acts with the identity of their person, whom an address can say.
+_ACTS: Final = f"""SELECT actors.* REPLACE (coalesce(owners.high, person_high) AS person_high,
+        coalesce(owners.low, person_low) AS person_low), owners.low IS NOT NULL AS {PERSON_ID}
+    FROM actors LEFT JOIN owners ON person_high = {BY_ADDRESS} AND person_low = owners.{ADDRESS}"""
+
+
+def donors(acts: pa.Table, persons: Merger, pipeline: Pipeline) -> pa.Table:
+    """Return which acts take something from persons; these have been compared last.
+
+    By the number of the act that is `kept`: that of the `person`; whether the act has the person's id from there; and,
+    by block, whether it has some of that itself, null where it takes nothing. `acts` are `Merger.persons`, for which
+    `actors` stands.
+    """
+    blocks = [block for block in persons.rules.parts if full(block) in acts.column_names]
+    columns = ", ".join(["carried", *map(full, persons.rules.parts)])
+    queries = [_SINGLE, _MERGED] if len(persons.sources) else [_SINGLE]
+    pipeline.name("acts", _ACTS)
+    pipeline.name("known", " UNION ALL ".join(query.format(columns=columns) for query in queries))
+    taken = {PERSON_ID: PERSON_ID}
+    for block in blocks:
+        own = f"acts.{full(block)}"
+        gives = f"known.{persons.rules.carries(block)} AND ({own} < 0 OR {own} < known.{full(block)})"
+        taken[block] = f"CASE WHEN {gives} THEN {own} >= 0 END"
+    return pipeline.ask(
+        f"""SELECT acts.kept, known.kept AS person, {", ".join(f"{how} AS {name}" for name, how in taken.items())}
+        FROM acts JOIN known ON person_high = high AND person_low = low
+        WHERE {" OR ".join(f"({how}) IS NOT NULL" if name != PERSON_ID else name for name, how in taken.items())}"""
+    )
+
+
+def fill(
+    rows: pa.Table, donors: pa.Table, merger: Merger, persons: SpilledTables, collected: Collection[str]
+) -> pa.Table:
+    """Return rows of acts with what they lack of their persons; who is known by an address has an id of it.
+
+    `persons` has the collected columns of people, of which `merger` says what is of whom.
+    """
+    ids, _ = with_ids(rows["person_id"], rows["email"])
+    rows = with_column(rows, rows.schema.field("person_id"), ids)
     numbers, names = rows[ELEMENT].to_numpy(), np.full(len(rows), None, object)
-    for block, donor in donors.items():
-        columns = [name for name in filled_columns(block) if name in collected] if block in FILLED else []
-        at = np.flatnonzero(among(numbers, donor.acts)) if columns else ()
-        if not len(at):
+    acts = donors["kept"].to_numpy()
+    every = np.flatnonzero(among(numbers, acts))
+    some = donors.take(pa.array(np.searchsorted(acts, numbers[every])))
+
+    def lent(is_lent: np.ndarray, block: str, columns: Sequence[str]) -> tuple[np.ndarray, pa.Table]:
+        versions = merger.versions_of(block, some["person"].to_numpy()[is_lent])
+        return every[is_lent], persons.take(versions, columns)
+
+    if len(every) and (is_joined := np.asarray(some[PERSON_ID])).any():
+        rows = replaced(rows, *lent(is_joined, PERSON_ID, ["person_id"]))
+    for block in FILLED if len(every) else ():
+        columns = [name for name in filled_columns(block) if name in collected]
+        if block not in some.column_names or not columns or some[block].null_count == len(some):
             continue
-        donors_at = np.searchsorted(donor.acts, numbers[at])
-        values = persons.take(donor.versions[donors_at], columns)
+        at, values = lent(np.asarray(some[block].is_valid()), block, columns)
+        has_own = np.asarray(some[block].drop_null())
         has = np.logical_or.reduce([np.asarray(column.is_valid()) for column in values.columns])
-        if donor.has_own is not None and (has_own := donor.has_own[donors_at]).any():
+        if has_own.any():
             own = [name for name in columns if name in rows.column_names]
             has &= ~has_own | are_parts(rows.select(own).take(pa.array(at)), values)
         at, values = at[has], values.filter(pa.array(has))
@@ -303,17 +359,6 @@ def fill(rows: pa.Table, donors: Donors, persons: SpilledTables, collected: Coll
         return rows
     field = rows.schema.field(FILLED_COLUMN)
     return with_column(rows, field, pa.array(names, field.type))
-
-
-def identified(rows: pa.Table, donors: Donors, persons: SpilledTables) -> pa.Table:
-    """Return rows of acts, those without a link to a person with the id by the e-mail address."""
-    ids, _ = with_ids(rows["person_id"], rows["email"])
-    rows = with_column(rows, rows.schema.field("person_id"), ids)
-    numbers, donor = rows[ELEMENT].to_numpy(), donors.get(PERSON_ID)
-    if donor is None or not len(at := np.flatnonzero(among(numbers, donor.acts))):
-        return rows
-    versions = donor.versions[np.searchsorted(donor.acts, numbers[at])]
-    return replaced(rows, at, persons.take(versions, ["person_id"]))
 
 
 def merged_fields(rows: pa.Table, merger: Merger, persons: SpilledTables, engine: Engine) -> pa.Table:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from typing import Final
@@ -14,16 +13,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.arrow import among, replaced, same_texts, with_column
-from osdi_frames.engine import Engine
+from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import actions, gone, people
-from osdi_frames.resolving.filters import Filtering, Occurring, in_order_of_reference
-from osdi_frames.resolving.identities import PersonIdentities
-from osdi_frames.resolving.people import Donors
+from osdi_frames.resolving.filters import Linked, Occurring, in_order_of_reference
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE, Resolution, Rows
 from osdi_frames.resolving.spilled import SpilledTables
-from osdi_frames.resolving.versions import ADDRESS, PERSON_ID, Merger, Versions, rows_of
+from osdi_frames.resolving.versions import (
+    PERSON_ID,
+    Merger,
+    Versions,
+    compared,
+    of_parts,
+    of_type,
+    rows_of,
+    united,
+    with_type,
+)
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
@@ -33,34 +40,8 @@ from osdi_frames.tables.schema import ElementType, ExclusionRule, Table
 #: The columns of the events that `excluded` takes for attendances.
 OF_EVENTS: Final = ("event_id", "excluded")
 _NONE: Final = np.empty(0, np.int64)
+_NO_DONORS: Final = pa.table({"kept": _NONE, "person": _NONE, PERSON_ID: pa.array([], pa.bool_())})
 _NO_EVENTS: Final = pa.table({name: pa.array([], pa.string()) for name in OF_EVENTS})
-
-
-@dataclass(slots=True)
-class Linked:
-    """The ids of what decides about others, by their columns: of all things there are, and of those that filters keep.
-
-    Whether they are in the period that is asked for does not matter.
-    """
-
-    known: defaultdict[str, list[pa.Array]] = field(default_factory=lambda: defaultdict(list))
-    kept: defaultdict[str, list[pa.Array]] = field(default_factory=lambda: defaultdict(list))
-
-    @classmethod
-    def joined(cls, parts: Iterable[Linked]) -> Linked:
-        """Return the ids of several partitions."""
-        every = cls()
-        for part in parts:
-            for own, others in ((every.known, part.known), (every.kept, part.kept)):
-                for name, ids in others.items():
-                    own[name] += ids
-        return every
-
-    def add(self, element: ElementType, rows: pa.Table, filtering: Filtering) -> None:
-        """Note the ids of rows of the main table of a type."""
-        ids = rows[element.own_id]
-        self.known[element.own_id] += ids.chunks
-        self.kept[element.own_id] += ids.filter(filtering.belonging(element, rows, self.kept)).chunks
 
 
 @dataclass(slots=True)
@@ -105,12 +86,10 @@ class Collected:
             Linked.joined(part.linked for part in parts),
         )
 
-    def mergers(self, resolution: Resolution, engine: Engine) -> dict[ElementType, Merger]:
+    def mergers(self, engine: Engine) -> dict[ElementType, Merger]:
         """Compare the versions of all things but people, who are those of the acts then."""
-        elements = (element for element in resolution.identities if element != PEOPLE.element)
-        return {
-            element: self.versions[element].merger(engine) for element in elements if element in self.versions
-        }
+        elements = [element for element in self.versions if element != PEOPLE.element]
+        return dict(zip(elements, compared([self.versions[one] for one in elements], engine), strict=True))
 
     def pruned(self, engine: Engine) -> Collected:
         """Return what can be used of it, whatever is collected elsewhere."""
@@ -169,58 +148,21 @@ class Collected:
         Where nothing is collected elsewhere, so that the acts have been compared, these are the persons of several
         versions, and those whom an address or another version of an act makes another.
         """
-        if not resolution.late_sources:
+        acts = [(source, self.versions[source.table.element]) for source in resolution.late_sources]
+        acts = [(source, versions) for source, versions in acts if versions.count]
+        if not acts:
             return
-        persons = self.versions[PEOPLE.element]
-        acts = [self.versions[source.table.element] for source in resolution.late_sources]
-        needed = None
+        persons, needed = self.versions[PEOPLE.element], None
         if mergers is not None:
+            seen = [some for _, versions in acts for some in versions.seen.mapped]
             moved = pa.concat_tables([merger.moved for merger in mergers.values()])
-            seen = [*chain.from_iterable(versions.seen for versions in acts)]
-            needed = _Needed.of(seen, [*persons.seen], moved, again=bool(resolution.fills))
-        for source, versions in zip(resolution.late_sources, acts, strict=True):
-            for rows, some in zip(versions.main.mapped, filter(len, versions.seen), strict=True):
-                chosen = rows if needed is None else rows.filter(needed.among(some))
+            again = bool(resolution.fills)
+            needed = people.changeable(seen, persons.seen.mapped, moved, Pipeline(engine), again=again)
+        for source, versions in acts:
+            for rows in versions.main.mapped:
+                chosen = rows if needed is None else rows_of(rows, needed)
                 if len(chosen):
                     persons.see(resolution.persons_in(source, chosen, chosen), engine)
-
-
-@dataclass(frozen=True, slots=True)
-class _Needed:
-    """Which versions of persons another version can change, or be changed by."""
-
-    persons: pa.Array
-    """The second halves of the identities of persons with an id."""
-    addresses: pa.Array
-    """Those of persons without one."""
-    moved: pa.Array
-    """The numbers of versions of acts whose person another version says."""
-
-    @classmethod
-    def of(
-        cls, acts: Sequence[pa.Table], persons: Sequence[pa.Table], moved: pa.Table, *, again: bool
-    ) -> _Needed:
-        """Find them in what was seen of acts and of other persons; with `again`, persons of several versions, too."""
-        every = [(some["person_low"], some[ADDRESS]) for some in acts]
-        loose = [address.filter(person.is_null()) for person, address in every]
-        addresses = pa.array(np.unique(_joined(loose)), pa.uint64())
-        every += [(some["low"], some[ADDRESS]) for some in persons]
-        found = [moved["person_low"]]
-        if len(addresses):
-            found += [person.filter(pc.is_in(address, addresses)) for person, address in every]
-        several = np.sort(_joined([person for person, _ in every])) if again else np.empty(0, np.uint64)
-        lows = np.concatenate([_joined(found), several[1:][several[1:] == several[:-1]]])
-        return cls(pa.array(np.unique(lows), pa.uint64()), addresses, moved[ELEMENT].combine_chunks())
-
-    def among(self, seen: pa.Table) -> pa.ChunkedArray:
-        """Return which versions of acts have such a person."""
-        is_loose = pc.and_(pc.is_null(seen["person_low"]), pc.is_in(seen[ADDRESS], self.addresses))
-        found = pc.or_(pc.is_in(seen["person_low"], self.persons), is_loose)
-        return pc.or_(found, pc.is_in(seen[ELEMENT], self.moved))
-
-
-def _joined(values: Sequence[pa.ChunkedArray]) -> np.ndarray:
-    return np.concatenate([np.empty(0, np.uint64), *(some.drop_null().to_numpy() for some in values)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +170,8 @@ class Decisions:
     """Which versions are kept, what their blocks come from, and what acts take from people."""
 
     mergers: Mapping[ElementType, Merger]
-    donors: Mapping[ElementType, Donors]
+    donors: Mapping[ElementType, pa.Table]
+    """What `people.donors` returns, of each type of acts."""
     known_by_address: int = 0
     """How many people have no id."""
 
@@ -243,45 +186,49 @@ class Decisions:
         """Compare the versions of people; `mergers` are those of all others."""
         if not resolution.person_columns:
             return cls(mergers, {})
-        persons, donors = versions[PEOPLE.element], {}
-        acts = [
-            (source.number, mergers[source.table.element]) for source in resolution.sources if source.is_act
-        ]
-        identities = PersonIdentities.of(acts, persons.seen, engine)
-        if PEOPLE.element in resolution.identities:
-            mergers = {**mergers, PEOPLE.element: persons.merger(engine, identities.labelled)}
-        for table, merger in ((table, mergers[table.element]) for table in resolution.acting):
-            if not len(merger.persons):
-                continue
-            known, ids = identities.persons(merger.persons)
-            donors[table.element] = {PERSON_ID: ids}
-            if table in resolution.fills:
-                parts = enumerate(persons.parts(identities.labelled))
-                some = ((people.of_persons(known, part, persons.part_count), seen) for part, seen in parts)
-                donors[table.element] |= people.lacking(merger, some, persons.rules, engine)
-        return cls(mergers, donors, identities.by_address)
+        persons, pipeline, acts = versions[PEOPLE.element], Pipeline(engine), _acts(mergers, resolution)
+        by_address, found, given = 0, list[Merger](), [_NO_DONORS]
+        if persons.count:
+            sources = (source for source in resolution.sources if source.is_act)
+            moved = {source.number: mergers[source.table.element].moved for source in sources}
+            by_address = people.identify(pa.concat_tables(persons.seen.mapped), moved, pipeline)
+            pipeline.put("actors", acts)
+        for merger in of_parts(persons.rules, persons.count, pipeline, again=True):
+            found.append(merger)
+            if len(acts):
+                given.append(people.donors(acts, merger, pipeline))
+        merger, taken = Merger.joined(persons.rules, found), united(given).sort_by("kept")
+        if PEOPLE.element not in resolution.identities:
+            merger = merger.of_things(np.unique(taken["person"].to_numpy()))
+        donors = {
+            table.element: of_type(taken, number, ["kept"]) for number, table in enumerate(resolution.acting)
+        }
+        return cls({**mergers, PEOPLE.element: merger}, donors, by_address)
 
     def settled(self, rows_of: Callable[[Table], SpilledTables]) -> Decisions:
         """Return the same with the sources of blocks that are a part of older ones."""
         mergers = {
             element: merger.settled(rows_of(main_table(element))) for element, merger in self.mergers.items()
         }
-        donors = {
-            element: {
-                block: donor.settled(people.columns_of(block), rows_of(PEOPLE))
-                for block, donor in some.items()
-            }
-            for element, some in self.donors.items()
-        }
-        return replace(self, mergers=mergers, donors=donors)
+        return replace(self, mergers=mergers)
 
     def lent(self) -> dict[ElementType, np.ndarray]:
         """Return the numbers of the versions of which others need something, sorted, by type."""
         lent = {element: merger.lent for element, merger in self.mergers.items()}
-        persons = [donor.lent for donors in self.donors.values() for donor in donors.values()]
+        persons = [some["person"].to_numpy() for some in self.donors.values()]
         if persons:
-            lent[PEOPLE.element] = np.unique(np.concatenate([lent.get(PEOPLE.element, _NONE), *persons]))
+            lent[PEOPLE.element] = np.unique(np.concatenate([lent[PEOPLE.element], *persons]))
         return lent
+
+
+def _acts(mergers: Mapping[ElementType, Merger], resolution: Resolution) -> pa.Table:
+    """Return the acts whose persons are asked for, as `Merger.persons`, with the number of their type."""
+    acts = [mergers[table.element].persons for table in resolution.acting]
+    if not resolution.fills:
+        acts = [some.select(some.column_names[:3]) for some in acts]
+    return united(
+        [_NO_DONORS.select(["kept"]), *(with_type(some, number, "kept") for number, some in enumerate(acts))]
+    )
 
 
 class Resolver:
@@ -309,7 +256,7 @@ class Resolver:
         """
         for group in groups:
             yield from self.collect(group)
-        mergers = self.collected.mergers(self.resolution, self.engine)
+        mergers = self.collected.mergers(self.engine)
         self.collected.add_late_persons(self.resolution, self.engine, mergers)
         if is_whole:
             self.collected.occurring.refuse_unknown(self.resolution.filtering)
@@ -390,7 +337,10 @@ class Resolver:
                 if main.name in resolution.schemas:
                     yield main.name, self._shown(main, rows)
         for table in (table for table in asked if passes and table.rows):
-            sources, owners = merger.owners(table.block, np.concatenate(passing))
+            things = np.concatenate(passing)
+            sources = merger.versions_of(table.block, things)
+            order = np.argsort(sources, kind="stable")
+            sources, owners = sources[order], things[order]
             for rows in self._rows_of(table):
                 yield table.name, self._entries(table, rows, merger, sources, owners)
 
@@ -407,9 +357,13 @@ class Resolver:
                     if people.FILLED_COLUMN in self.resolution.resolved(main)
                     else rows
                 )
-                persons = self._rows_of(PEOPLE)
-                rows = people.identified(rows, decisions.donors[element], persons)
-                rows = people.fill(rows, decisions.donors[element], persons, self.resolution.person_columns)
+                rows = people.fill(
+                    rows,
+                    decisions.donors[element],
+                    decisions.mergers[PEOPLE.element],
+                    self._rows_of(PEOPLE),
+                    self.resolution.person_columns,
+                )
             settled = self._settled(main, rows)
             if element in self.resolution.linking:
                 self.linked.add(element, settled, self.resolution.filtering)

@@ -48,6 +48,7 @@ class SpilledTables:
 
     def add(self, rows: pa.Table) -> None:
         """Keep some rows."""
+        self.__dict__.pop("_index", None)
         with self.lock, naming(tempfile.gettempdir()):
             self.file.seek(self.ends[-1])
             with pa.ipc.new_stream(self.file, rows.schema) as stream:

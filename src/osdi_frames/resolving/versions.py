@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.arrow import among, combined, folded, holding, replaced, with_column
-from osdi_frames.engine import Engine
+from osdi_frames.arrow import among, are_parts, combined, folded, holding, replaced, with_column
+from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
 from osdi_frames.resolving.spilled import SpilledTables
 from osdi_frames.tables.schema import Identities, Table, identifying
 
-_GROUPED = 1 << 18  # versions that are grouped at once: their groups take 160 bytes each
+_GROUPED = 1 << 17  # versions that are grouped at once: their groups take 160 bytes each
 _LOW = f"{2**64 - 1}::UHUGEINT"
 
 #: How new a version is: its date, when it was received or fetched, where it was read.
@@ -40,19 +40,48 @@ EXTREMES: Final = {
 ADDRESS: Final = "address"
 #: The first half of the identity of a person who is known by an address alone; the second is its hash.
 BY_ADDRESS: Final = 1
-#: Of an act, the person's identity in two halves, and the blocks that it carries.
-PERSON: Final = ("person_high", "person_low", "carried")
 #: The source of the id of a person, where versions of others are the person's, too.
 PERSON_ID: Final = "id"
+
+#: More columns than any block has.
+_WHOLE: Final = 99
+_TYPE_BITS: Final = 6
+_TYPES: Final = 1 << _TYPE_BITS
 
 #: The case of a version that is a thing of its own.
 _NEVER: Final = "WHEN false THEN ''"
 
-_NOTHING: Final = pa.table({"kept": pa.array([], pa.int64())})
-_NO_CANDIDATES: Final = pa.table(dict.fromkeys(("kept", "newest", "candidate"), pa.array([], pa.int64())))
-_NO_PERSONS: Final = pa.table(
-    {name: pa.array([], pa.int64() if name == ELEMENT else pa.uint64()) for name in (ELEMENT, *PERSON[:2])}
+_NOTHING: Final = pa.schema([("kept", pa.int64())])
+_NOBODY: Final = pa.schema([(ELEMENT, pa.int64()), ("person_high", pa.uint64()), ("person_low", pa.uint64())])
+_NO_FULLER: Final = pa.schema(
+    [("kept", pa.int64()), ("block", pa.string()), ("newest", pa.int64()), ("candidate", pa.int64())]
 )
+
+#: What has no identity is a thing of its own, by its number.
+_VERSIONS: Final = f"""SELECT * REPLACE (coalesce(high, 0) AS high, coalesce(low, {ELEMENT}::UBIGINT) AS low)
+    FROM seen"""
+#: Versions of all types are compared together. The number of the type is in those of the versions and of the things.
+_OF_TYPE: Final = f"""SELECT * REPLACE ({ELEMENT} << {{bits}} | {{number}} AS {ELEMENT}, {{carried}} AS carried,
+        xor(coalesce(high, 0), {{number}}::UBIGINT) AS high){{full}}
+    FROM seen_{{number}}"""
+#: Of each thing the newest version is kept.
+_THINGS: Final = f"""SELECT high, low, arg_max({ELEMENT}, ({{rank}}, {ORDER})) AS kept, count(*) AS count
+    FROM versions GROUP BY high, low"""
+#: To number the versions of a thing once takes less than to compare them for each block.
+_SEVERAL: Final = f"""SELECT versions.*, kept, row_number() OVER (ORDER BY {ORDER}) AS nth
+    FROM versions JOIN things USING (high, low) WHERE count > 1"""
+#: The person of an act is linked, or else known by the address.
+_PERSONS: Final = f"""SELECT * REPLACE (
+        coalesce(person_high, if({ADDRESS} IS NULL, NULL, {BY_ADDRESS}))::UBIGINT AS person_high,
+        coalesce(person_low, {ADDRESS}) AS person_low)
+    FROM (%s) WHERE coalesce(person_low, {ADDRESS}) IS NOT NULL"""
+#: A version can have another person than the thing, or one where the thing has none.
+_MOVED: Final = f"""SELECT {ELEMENT},
+        coalesce(own.person_high, if(own.{ADDRESS} IS NULL, 0, {BY_ADDRESS})) AS person_high,
+        coalesce(own.person_low, own.{ADDRESS}, 0) AS person_low
+    FROM sources AS own JOIN things USING (kept) JOIN versions AS said USING (high, low)
+    WHERE differ
+        AND coalesce(own.person_low, own.{ADDRESS}, 0) <> coalesce(said.person_low, said.{ADDRESS}, 0)"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +104,18 @@ class Rules:
     """Whether a thing is an act whose person is looked for."""
     addressed: int = 0
     """The bit of a version of a person without an id, who is known by the address."""
+
+    @classmethod
+    def joined(cls, every: Sequence[Rules]) -> Rules:
+        """Return rules by which the versions of several types can be compared together."""
+        return cls(
+            identities=(),
+            blocks=tuple(dict.fromkeys(chain.from_iterable(rules.blocks for rules in every))),
+            bits=tuple(dict.fromkeys(chain.from_iterable(rules.bits for rules in every))),
+            parts={block: columns for rules in every for block, columns in rules.parts.items()},
+            extremes=tuple(dict.fromkeys(chain.from_iterable(rules.extremes for rules in every))),
+            has_person=any(rules.has_person for rules in every),
+        )
 
     @property
     def ordering(self) -> tuple[str, ...]:
@@ -129,23 +170,6 @@ class Versions:
         """Keep some rows of a child table."""
         self.children.setdefault(table, SpilledTables()).add(rows)
 
-    @property
-    def part_count(self) -> int:
-        """How many parts there are of what was seen."""
-        return -(-self.count // _GROUPED)
-
-    def parts(self, labelled: Callable[[pa.Table], pa.Table] = lambda seen: seen) -> Iterator[pa.Table]:
-        """Yield what was seen, by parts of the identities that `labelled` gives."""
-        for part in range(self.part_count):
-            some = (_identified(labelled(seen)) for seen in self.seen)
-            yield pa.concat_tables(of_part(seen, part, self.part_count) for seen in some)
-
-    def merger(self, engine: Engine, labelled: Callable[[pa.Table], pa.Table] = lambda seen: seen) -> Merger:
-        """Compare the versions; all of a thing are in one part of what was seen."""
-        return Merger.joined(
-            self.rules, [Merger.of(self.rules, part, engine) for part in self.parts(labelled)]
-        )
-
     def pruned(self, engine: Engine) -> Versions:
         """Return the versions with the rows that can be used, whatever is collected elsewhere.
 
@@ -153,7 +177,7 @@ class Versions:
         """
         if self.rules.parts or self.rules.has_person or self.rules.addressed:
             return self
-        used, kept = self.merger(engine).used, {}
+        used, kept = compared([self], engine)[0].used, {}
         for table, rows in self.children.items():
             kept[table] = rows.only(lambda some: rows_of(some, used))
         return Versions(
@@ -161,16 +185,64 @@ class Versions:
         )
 
 
-def _identified(seen: pa.Table) -> pa.Table:
-    """Return versions with their identities: what has none is a thing of its own, by its number."""
-    numbers = pc.cast(seen[ELEMENT], pa.uint64())
-    low, high = pc.coalesce(seen["low"], numbers), pc.fill_null(seen["high"], 0)
-    return with_column(with_column(seen, seen.schema.field("low"), low), seen.schema.field("high"), high)
+def compared(every: Sequence[Versions], engine: Engine) -> list[Merger]:
+    """Compare the versions of some types, but of people; return what is known of each type."""
+    pipeline, seen = Pipeline(engine), []
+    rules = Rules.joined([versions.rules for versions in every if versions.count])
+    for number, versions in enumerate(every):
+        if versions.count:
+            pipeline.put(f"seen_{number}", pa.concat_tables(versions.seen.mapped))
+            seen.append(_of_type(number, versions.rules, rules))
+    pipeline.name("seen", " UNION ALL BY NAME ".join(seen))
+    count = sum(versions.count for versions in every)
+    found = Merger.joined(rules, [*of_parts(rules, count, pipeline, again=len(seen) > 1)])
+    return [found.of_type(number, versions.rules) for number, versions in enumerate(every)]
 
 
-def of_part(keys: pa.Table, part: int, parts: int) -> pa.Table:
-    """Return the versions whose identities belong to one of some parts."""
-    return keys.filter(pa.array(keys["low"].to_numpy() % np.uint64(parts) == part)) if parts > 1 else keys
+def _of_type(number: int, own: Rules, rules: Rules) -> str:
+    """Return the query for versions of one type, by the rules of all."""
+    bits = [f"(carried >> {bit} & 1) << {rules.bits.index(block)}" for bit, block in enumerate(own.bits)]
+    lacking = [block for block in rules.parts if block not in own.parts] if own.has_person else []
+    return _OF_TYPE.format(
+        bits=_TYPE_BITS,
+        number=number,
+        carried=" | ".join(f"({bit})" for bit in bits) or "0",
+        full="".join(f", {_WHOLE}::UTINYINT AS {full(block)}" for block in lacking),
+    )
+
+
+def united(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of tables, some of which may lack columns."""
+    return pa.concat_tables(tables, promote_options="default")
+
+
+def with_type(rows: pa.Table, number: int, name: str) -> pa.Table:
+    """Return rows with the number of a type in those of a column."""
+    numbers = pa.array(rows[name].to_numpy() << _TYPE_BITS | number)
+    return with_column(rows, rows.schema.field(name), numbers)
+
+
+def of_type(rows: pa.Table, number: int, names: Sequence[str]) -> pa.Table:
+    """Return the rows of one type, whose number is in those of some columns, without it."""
+    rows = rows.filter(pa.array(rows[names[0]].to_numpy() & _TYPES - 1 == number))
+    for name in names if len(rows) else ():
+        rows = with_column(rows, rows.schema.field(name), pc.shift_right(rows[name], _TYPE_BITS))
+    return rows
+
+
+def of_parts(rules: Rules, count: int, pipeline: Pipeline, *, again: bool) -> Iterator[Merger]:
+    """Compare so many versions, for which `seen` stands; all of a thing are in one of some parts of them.
+
+    With `again` it takes less to make these once than with each query that reads them.
+    """
+    parts = -(-count // _GROUPED)
+    for part in range(parts):
+        some = f" WHERE coalesce(low, {ELEMENT}::UBIGINT) % {parts} = {part}" if parts > 1 else ""
+        if parts > 1 or again:
+            pipeline.keep("versions", _VERSIONS + some)
+        else:
+            pipeline.name("versions", _VERSIONS)
+        yield Merger.of(rules, pipeline)
 
 
 def _when(columns: Sequence[str], number: int) -> str:
@@ -210,57 +282,89 @@ class Merger:
     rules: Rules
     kept: np.ndarray
     """The numbers of the versions that are kept, sorted."""
-    sources: pa.Table
+    sources: pa.Table = field(default_factory=_NOTHING.empty_table)
     """Of things of several versions, by the number that is kept: the version of each block, and the extremes."""
-    persons: pa.Table
-    """Of things that have a person: the number that is kept, `PERSON`, with what all versions carry, and how many
-    columns the newest version that carries it has of each block that can be a part."""
-    moved: pa.Table = field(default_factory=lambda: _NO_PERSONS)
+    persons: pa.Table = field(default_factory=_NOTHING.empty_table)
+    """Of acts that have a person: the number that is kept, the person's identity in two halves, and how many columns
+    the newest version that carries it has of each block that can be a part, -1 where none carries it."""
+    moved: pa.Table = field(default_factory=_NOBODY.empty_table)
     """The versions of things whose own person is another, or nobody, and the person of the thing, 0 for nobody."""
-    fuller: Mapping[str, pa.Table] = field(default_factory=dict)
-    """By block, for things of which the newest version that carries it has few columns: see `fuller_versions`."""
+    fuller: pa.Table = field(default_factory=_NO_FULLER.empty_table)
+    """The versions that have more columns of a block than the `newest` that carries it: each `candidate` of a thing,
+    the fullest first, and of equally full ones the newest."""
 
     @classmethod
-    def of(cls, rules: Rules, seen: pa.Table, engine: Engine) -> Merger:
-        """Compare versions, of what was seen of them."""
-        found, several = _compared(rules, seen, engine)
-        fuller = {
-            block: fuller_versions(several, seen, block, rules, engine)
-            for block in rules.parts
-            if len(several)
-        }
-        persons, moved = _NOTHING, _NO_PERSONS
+    def of(cls, rules: Rules, pipeline: Pipeline) -> Merger:
+        """Compare the `versions` of some things."""
+        things = pipeline.keep("things", _THINGS.format(rank=rules.rank))
+        columns = _sources(rules)
+        found = cls(rules, np.sort(things["kept"].to_numpy()))
+        if columns and len(things) and pc.max(things["count"]).as_py() > 1:
+            pipeline.name("several", _SEVERAL)
+            sources = pipeline.keep(
+                "sources", f"SELECT kept, {', '.join(columns)} FROM several GROUP BY kept"
+            )
+            found = replace(found, sources=sources, fuller=_fuller(rules, sources, pipeline))
         if rules.has_person:
-            persons, moved = _persons(rules, seen, found, several), _moved(several, engine)
-        return cls(rules, found["kept"].to_numpy(), several, persons, moved, fuller)
+            single, merged = _persons(rules)
+            is_merged = len(found.sources) > 0
+            persons = pipeline.ask(
+                _PERSONS % (f"{single} UNION ALL BY NAME {merged}" if is_merged else single)
+            )
+            moved = pipeline.ask(_MOVED).cast(_NOBODY) if is_merged else _NOBODY.empty_table()
+            found = replace(found, persons=persons, moved=moved)
+        return found
 
     @classmethod
     def joined(cls, rules: Rules, mergers: Sequence[Merger]) -> Merger:
         """Return what several mergers say, of different things."""
-        nothing = cls(rules, np.empty(0, np.int64), _NOTHING, _NOTHING)
-        every = mergers or [nothing]
+        every = [cls(rules, np.empty(0, np.int64)), *mergers]
+
         return cls(
             rules,
             np.sort(np.concatenate([merger.kept for merger in every])),
-            pa.concat_tables([merger.sources for merger in every]).sort_by("kept"),
-            pa.concat_tables([merger.persons for merger in every]),
-            pa.concat_tables([merger.moved for merger in every]).sort_by(ELEMENT),
-            {
-                block: pa.concat_tables([merger.fuller[block] for merger in every if block in merger.fuller])
-                for block in dict.fromkeys(chain.from_iterable(merger.fuller for merger in every))
-            },
+            united([merger.sources for merger in every]).sort_by("kept"),
+            united([merger.persons for merger in every]),
+            united([merger.moved for merger in every]).sort_by(ELEMENT),
+            united([merger.fuller for merger in every]),
         )
+
+    def of_type(self, number: int, rules: Rules) -> Merger:
+        """Return what is known of one of the types that were compared together."""
+        blocks = [name for name in rules.blocks if name in self.sources.column_names]
+        extremes = [name for name in rules.extremes if name in self.sources.column_names]
+        return Merger(
+            rules,
+            self.kept[self.kept & _TYPES - 1 == number] >> _TYPE_BITS,
+            of_type(self.sources.select(["kept", *blocks, *extremes]), number, ["kept", *blocks]),
+            of_type(self.persons, number, ["kept"]),
+            of_type(self.moved, number, [ELEMENT]),
+            of_type(self.fuller, number, ["kept", "newest", "candidate"]),
+        )
+
+    def of_things(self, things: np.ndarray) -> Merger:
+        """Return what is known of some things, which are sorted."""
+        sources, fuller = (
+            some.filter(pa.array(among(some["kept"].to_numpy(), things)))
+            for some in (self.sources, self.fuller)
+        )
+        return replace(self, kept=things, sources=sources, fuller=fuller)
 
     def settled(self, rows: SpilledTables) -> Merger:
         """Return the same with the sources of blocks that are a part of older ones; `rows` are of all versions."""
         sources = self.sources
-        for block, fuller in self.fuller.items():
-            if len(fuller):
-                things, versions = fullest(fuller, self.rules.parts[block], rows)
-                numbers = sources[block].to_numpy().copy()
-                numbers[np.searchsorted(self.several, things)] = versions
-                sources = with_column(sources, sources.schema.field(block), pa.array(numbers))
-        return replace(self, sources=sources, fuller={})
+        for block, names in self.rules.parts.items():
+            fuller = self.fuller.filter(pc.equal(self.fuller["block"], block))
+            if not len(fuller):
+                continue
+            there = [name for name in names if name in rows.mapped[0].column_names]
+            newest, others = (rows.take(fuller[name].to_numpy(), there) for name in ("newest", "candidate"))
+            is_part = are_parts(newest, others)
+            things, first = np.unique(fuller["kept"].to_numpy()[is_part], return_index=True)
+            numbers = sources[block].to_numpy().copy()
+            numbers[np.searchsorted(self.several, things)] = fuller["candidate"].to_numpy()[is_part][first]
+            sources = with_column(sources, sources.schema.field(block), pa.array(numbers))
+        return replace(self, sources=sources, fuller=_NO_FULLER.empty_table())
 
     @cached_property
     def several(self) -> np.ndarray:
@@ -278,7 +382,7 @@ class Merger:
         """The numbers of the versions of things that have several, as far as they are used, sorted."""
         names = [name for name in (*self.rules.blocks, PERSON_ID) if name in self.sources.column_names]
         columns = [self.sources[name].to_numpy() for name in names if len(self.sources)]
-        columns += [table["candidate"].to_numpy() for table in self.fuller.values()]
+        columns.append(self.fuller["candidate"].to_numpy())
         if self.rules.collected and len(self.sources):
             columns.append(pc.list_flatten(self.sources[f"all_{self.rules.collected}"]).to_numpy())
         return np.unique(np.concatenate([self.several, *columns]))
@@ -305,150 +409,83 @@ class Merger:
         at = np.flatnonzero(among(numbers, self.several))
         return at, self.sources.take(pa.array(np.searchsorted(self.several, numbers[at])))
 
-    def owners(self, block: str, things: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the versions that a block of things comes from, sorted, and the things."""
-        sources = things.copy()
+    def versions_of(self, block: str, things: np.ndarray) -> np.ndarray:
+        """Return the versions that a block of things comes from."""
+        versions = things.copy()
         if block in self.sources.column_names:
             at = np.flatnonzero(among(things, self.several))
-            sources[at] = self.sources[block].to_numpy()[np.searchsorted(self.several, things[at])]
-        order = np.argsort(sources, kind="stable")
-        return sources[order], things[order]
+            versions[at] = self.sources[block].to_numpy()[np.searchsorted(self.several, things[at])]
+        return versions
 
 
-def _compared(rules: Rules, seen: pa.Table, engine: Engine) -> tuple[pa.Table, pa.Table]:
-    """Return the version of each thing that is kept; and of those of several versions, the sources of blocks."""
-    engine.put("seen", seen)
-    found = engine.ask(
-        f"""SELECT high, low, arg_max({ELEMENT}, ({rules.rank}, {ORDER})) AS kept, count(*) AS versions
-        FROM seen GROUP BY high, low"""
-    )
-    columns = _sources(rules, is_labelled="is_own" in seen.column_names)
-    several = found.filter(pa.array(found["versions"].to_numpy() > 1)) if columns else found.slice(0, 0)
-    engine.put("several", several.select(["high", "low", "kept"]))
-    # To number the versions once takes less than to compare them for each block.
-    versions = (
-        f"SELECT *, row_number() OVER (ORDER BY {ORDER}) AS nth FROM seen JOIN several USING (high, low)"
-    )
-    query = f"SELECT {', '.join(['kept', *columns])} FROM ({versions}) GROUP BY kept"
-    return found, engine.ask(query)
+def _sources(rules: Rules) -> list[str]:
+    """Return what is asked of the versions of a thing: of each block the newest that carries it, and the extremes."""
 
-
-def _sources(rules: Rules, *, is_labelled: bool) -> list[str]:
     def newest(value: str, block: str) -> str:
         return f"arg_max({value}, nth) FILTER ({rules.carries(block)})"
 
     columns = [f"coalesce({newest(ELEMENT, block)}, kept) AS {block}" for block in rules.blocks]
-    columns += [
-        f"max({full(block)}) FILTER ({rules.carries(block)}) AS {full(block)}" for block in rules.parts
-    ]
+    for block in rules.parts:
+        columns.append(f"max({full(block)}) FILTER ({rules.carries(block)}) AS {full(block)}")
+        columns.append(f"{newest(full(block), block)} AS {_newest_full(block)}")
     combined = {name: "bit_or" if name.startswith(FLAGS) else EXTREMES[name] for name in rules.extremes}
     columns += [f"{function}({name}) AS {name}" for name, function in combined.items()]
-    if is_labelled:  # the id is that of the version that is kept, if it is one of the person's own
-        own = f"coalesce(arg_max({ELEMENT}, nth) FILTER (is_own), kept)"
-        columns.append(
-            f"CASE WHEN bool_or(is_own AND {ELEMENT} = kept) THEN kept ELSE {own} END AS {PERSON_ID}"
-        )
+    if rules.has_person or rules.addressed:
+        columns.append("bit_or(carried) AS carried")
+    if rules.addressed:  # the id, with its address, is that of the best version of the person's own
+        own = f"arg_max({ELEMENT}, ({rules.rank}, nth)) FILTER (is_own)"
+        columns.append(f"coalesce({own}, kept) AS {PERSON_ID}")
     if rules.collected:
         condition = rules.carries(rules.collected)
         every = f"list({ELEMENT} ORDER BY nth) FILTER ({condition})"
         columns.append(f"coalesce({every}, list_value(kept)) AS all_{rules.collected}")
     if rules.has_person:
-        columns += [f"{newest(full(block), block)} AS {_newest_full(block)}" for block in rules.parts]
         both = newest("{'high': person_high, 'low': person_low}", "links")
         columns += [f"({both}).{half} AS person_{half}" for half in ("high", "low")]
         own = f"coalesce(person_low, {ADDRESS}, 0)"
         columns += [
             f"arg_max({ADDRESS}, nth) FILTER ({ADDRESS} IS NOT NULL) AS {ADDRESS}",
-            "bit_or(carried) AS carried",
             f"min({own}) <> max({own}) AS differ",
         ]
     return columns
 
 
-def fuller_versions(chosen: pa.Table, seen: pa.Table, block: str, rules: Rules, engine: Engine) -> pa.Table:
-    """Return the versions that have more columns of a block than the newest version that carries it.
-
-    `chosen` has, by the number that is `kept`, the newest one, and how many columns the fullest has. The result has
-    `kept`, `newest` and each `candidate`, the fullest first, and of equally full ones the newest. The relation `seen`
-    has what was `seen`; `several` the identities of what is kept.
-    """
-    numbers, newest = seen[ELEMENT].to_numpy(), chosen[block].to_numpy()
-    order = np.argsort(numbers)
-    has = seen[full(block)].to_numpy()[order[np.searchsorted(numbers, newest, sorter=order)]]
-    is_doubtful = (has > 0) & (has < chosen[full(block)].fill_null(0).to_numpy())
-    if not is_doubtful.any():
-        return _NO_CANDIDATES
-    doubtful = {"kept": chosen["kept"].to_numpy(), "newest": newest, "has": has}
-    engine.put("doubtful", pa.table(doubtful).filter(pa.array(is_doubtful)))
-    return engine.ask(
-        f"""SELECT kept, newest, {ELEMENT} AS candidate FROM doubtful JOIN several USING (kept)
-        JOIN seen USING (high, low) WHERE {rules.carries(block)} AND {full(block)} > has
-        ORDER BY kept, {full(block)} DESC, ({ORDER}) DESC"""
-    )
+def _fuller(rules: Rules, sources: pa.Table, pipeline: Pipeline) -> pa.Table:
+    """Return the versions that have more columns of a block than the newest version that carries it."""
+    queries = [
+        f"""SELECT kept, '{block}' AS block, sources.{block} AS newest, {ELEMENT} AS candidate,
+        several.{full(block)} AS columns, nth FROM sources JOIN several USING (kept)
+        WHERE {_newest_full(block)} > 0 AND several.{full(block)} > {_newest_full(block)}
+        AND several.{rules.carries(block)}"""
+        for block in rules.parts
+        if _are_some_fuller(sources[_newest_full(block)], sources[full(block)])
+    ]
+    if not queries:
+        return _NO_FULLER.empty_table()
+    found = pipeline.ask(f"{' UNION ALL '.join(queries)} ORDER BY kept, columns DESC, nth DESC")
+    return found.select(_NO_FULLER.names).cast(_NO_FULLER)
 
 
-def fullest(
-    candidates: pa.Table, columns: Sequence[str], rows: SpilledTables
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the things of which the newest version is a part of others, sorted, and the first of these."""
-    names = [name for name in columns if name in rows.mapped[0].column_names]
-    newest, others = (rows.take(candidates[name].to_numpy(), names) for name in ("newest", "candidate"))
-    is_part = are_parts(newest, others)
-    things, first = np.unique(candidates["kept"].to_numpy()[is_part], return_index=True)
-    return things, candidates["candidate"].to_numpy()[is_part][first]
+def _are_some_fuller(newest: pa.ChunkedArray, most: pa.ChunkedArray) -> bool:
+    is_doubtful = pc.and_(pc.greater(newest, pa.scalar(0, newest.type)), pc.less(newest, most))
+    return pc.any(is_doubtful).as_py() is True
 
 
-def are_parts(blocks: pa.Table, others: pa.Table) -> np.ndarray:
-    """Return which rows of a block have fewer columns than others, and in these the same values."""
-    is_equal, is_less = np.ones(len(blocks), bool), np.zeros(len(blocks), bool)
-    for name in blocks.column_names:
-        mine, other = combined(blocks[name]), combined(others[name])
-        if pa.types.is_string(mine.type):
-            mine, other = folded(mine), folded(other)
-        has = np.asarray(mine.is_valid())
-        is_equal &= ~has | np.asarray(pc.fill_null(pc.equal(mine, other), False))
-        is_less |= ~has & np.asarray(other.is_valid())
-    return is_equal & is_less
-
-
-def _persons(rules: Rules, seen: pa.Table, found: pa.Table, several: pa.Table) -> pa.Table:
-    """Return the person of each thing that has one, by the link or else by the address."""
-    kept = np.sort(found["kept"].to_numpy()[found["versions"].to_numpy() == 1])
-    names = [*PERSON, ADDRESS, *map(full, rules.parts)]
-    single = rows_of(seen, kept).select([ELEMENT, *names]).rename_columns(["kept", *names])
-    merged = several.select(["kept", *PERSON, ADDRESS, *map(_newest_full, rules.parts)])
-    every = pa.concat_tables([single, merged.rename_columns(single.column_names).cast(single.schema)])
-    by_address = pc.if_else(every[ADDRESS].is_valid(), pa.scalar(BY_ADDRESS, pa.uint64()), None)
-    every = with_column(
-        every, every.schema.field("person_high"), pc.coalesce(every["person_high"], by_address)
-    )
-    every = with_column(
-        every, every.schema.field("person_low"), pc.coalesce(every["person_low"], every[ADDRESS])
-    )
-    return every.filter(every["person_high"].is_valid()).drop_columns([ADDRESS])
-
-
-def _moved(several: pa.Table, engine: Engine) -> pa.Table:
-    """Return the versions whose own person is not that of the thing, with the person of the thing."""
-    differ = several.filter(several["differ"])
-    if not len(differ):
-        return _NO_PERSONS
-    engine.put("differ", differ.select(["kept", *PERSON[:2], ADDRESS]))
-    found = engine.ask(
-        f"""SELECT seen.{ELEMENT},
-        coalesce(differ.person_high, if(differ.{ADDRESS} IS NULL, 0, {BY_ADDRESS})) AS person_high,
-        coalesce(differ.person_low, differ.{ADDRESS}, 0) AS person_low
-        FROM differ JOIN several USING (kept) JOIN seen USING (high, low)
-        WHERE coalesce(differ.person_low, differ.{ADDRESS}, 0) <> coalesce(seen.person_low, seen.{ADDRESS}, 0)"""
-    )
-    return found.cast(_NO_PERSONS.schema)
+def _persons(rules: Rules) -> tuple[str, str]:
+    """Return the persons of things of one version, and of those of several."""
+    queries = []
+    for size, rest in (
+        (full, f"FROM versions JOIN things ON {ELEMENT} = kept WHERE count = 1"),
+        (_newest_full, "FROM sources"),
+    ):
+        sizes = (
+            f"CASE WHEN {rules.carries(block)} THEN coalesce({size(block)}, 0) ELSE -1 END::TINYINT AS {full(block)}"
+            for block in rules.parts
+        )
+        queries.append(f"SELECT {', '.join(['kept', 'person_high', 'person_low', ADDRESS, *sizes])} {rest}")
+    return queries[0], queries[1]
 
 
 def rows_of(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
     """Return the rows of some elements, whose numbers are sorted."""
     return rows.filter(pa.array(among(rows[ELEMENT].to_numpy(), numbers)))
-
-
-def without(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
-    """Return the rows of all but some elements, whose numbers are sorted."""
-    return rows.filter(pa.array(~among(rows[ELEMENT].to_numpy(), numbers))) if len(numbers) else rows
