@@ -9,9 +9,8 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +18,7 @@ import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 import osdi_frames as of
@@ -27,6 +27,7 @@ from osdi_frames.errors import SourceWarning
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.tables import TABLES
 from tests.clocks import GUARD
+from tests.once import made_once, read_once
 from tests.one_pass import scanned
 
 # How long an example or an answer takes depends on what else the machine does.
@@ -35,6 +36,7 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.register_profile(
     "same examples", settings.get_profile("any machine"), derandomize=True, max_examples=12
 )
+gc.disable()  # what is imported and collected stays until the end; tests run with it
 vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(vars(httpx.Timeout(GUARD)))  # 5 s otherwise
 
 
@@ -45,10 +47,17 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect no doctests here: each module would be imported for them, also those that only benchmarks use."""
+    return [collector for collector in (yield) if not isinstance(collector, DoctestModule)]
+
+
 def pytest_collection_finish() -> None:
     """Take libraries and collected tests out of garbage collection: each full one would go through all of them."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
@@ -81,54 +90,53 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an archive like the sample, a tenth as large, for tests of what does not depend on how much there is."""
-    folder = tmp_path_factory.mktemp("little") / "data"
-    sample.write(folder, signatures=150, events=60)
-    return folder
+    return made_once(
+        tmp_path_factory, "little", lambda folder: sample.write(folder, signatures=150, events=60)
+    )
 
 
 @pytest.fixture(scope="session")
 def little_of_all(little: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the small archive with the attendances of the sample."""
-    folder = tmp_path_factory.mktemp("little-of-all") / "data"
-    shutil.copytree(little, folder)
-    shutil.copy(data / "attendances.ndjson.zst", folder)
-    return folder
+
+    def write(folder: Path) -> None:
+        shutil.copytree(little, folder)
+        shutil.copy(data / "attendances.ndjson.zst", folder)
+
+    return made_once(tmp_path_factory, "little-of-all", write)
 
 
 @pytest.fixture(scope="session")
 def demo_db(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
     """Return what copies the database of a sandbox with the demo into a folder; the demo is made once."""
 
-    @cache
-    def filled() -> Path:
+    def fill(db: Path) -> None:
         from osdi_frames import sandbox  # needs an extra
 
-        db = tmp_path_factory.mktemp("demo") / "demo.db"
         app = sandbox.create_app(db)
         sandbox.fill_demo(app)
         app.state.service.store.close()
-        return db
 
-    return lambda folder: Path(shutil.copy(filled(), folder))
+    return lambda folder: Path(shutil.copy(made_once(tmp_path_factory, "demo.db", fill), folder))
 
 
 @pytest.fixture(scope="session")
-def sample_tables(data: Path) -> dict[str, pa.Table]:
+def sample_tables(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
     """Return the tables of the sample archive."""
     with warnings.catch_warnings(action="ignore", category=SourceWarning):  # some tables are not there
-        return scanned(data, [*TABLES])
+        return read_once(tmp_path_factory, "sample-tables", lambda: scanned(data, [*TABLES]))
 
 
 @pytest.fixture(scope="session")
-def inspected(data: Path) -> Inspection:
+def inspected(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Inspection:
     """Return what is in the sample archive."""
-    return of.open(data).inspect()
+    return read_once(tmp_path_factory, "inspected", of.open(data).inspect)
 
 
 @pytest.fixture(scope="session")
-def reported(data: Path) -> dict[str, pd.DataFrame]:
+def reported(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
     """Return the reports of the sample archive."""
-    return of.report(data)
+    return read_once(tmp_path_factory, "reported", lambda: dict(of.report(data)))
 
 
 @dataclass

@@ -18,6 +18,7 @@ from osdi_frames.output.folder import output_folder
 from osdi_frames.tables import TABLES
 from tests.clocks import wait_for
 from tests.forks import Program
+from tests.once import read_once
 from tests.one_pass import scanned
 
 HOSTILE = [
@@ -37,9 +38,12 @@ def visible(folder):
 
 @pytest.fixture(scope="module")
 def exported(little_of_all, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export") / "tables"
-    with warnings.catch_warnings(action="ignore", category=of.SourceWarning):  # of tables that are not there
+    def export():
+        folder = tmp_path_factory.mktemp("export") / "tables"
         return folder, of.export(little_of_all, folder), scanned(little_of_all, [*TABLES])
+
+    with warnings.catch_warnings(action="ignore", category=of.SourceWarning):  # of tables that are not there
+        return read_once(tmp_path_factory, "export", export)
 
 
 def test_every_table_reads_back_equal_with_pyarrow_pandas_polars_and_duckdb(exported):

@@ -17,6 +17,7 @@ from osdi_frames.sample.words import WORDS
 from osdi_frames.tables import TABLES
 from tests import showcase
 from tests.fuzz.oracle import documents_at
+from tests.once import read_once
 from tests.reference.documents import elements_of
 from tests.reference.values import at
 
@@ -44,8 +45,8 @@ class Archive:
 
 
 @pytest.fixture(scope="module")
-def archive(data: Path) -> Archive:
-    return Archive(data)
+def archive(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Archive:
+    return read_once(tmp_path_factory, "showcase", lambda: Archive(data))
 
 
 def texts_of(node: Any) -> Iterator[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -20,26 +22,41 @@ from osdi_frames.reports.titles import labelled
 from tests.odd_titles import LABELS, TITLES, archive
 
 ARCHIVE = archive()
-FRAMES = of.open(ARCHIVE).tables(["events", "event_campaigns", "petitions", "attendances", "signatures"])
-EVENTS, CAMPAIGNS, PETITIONS = (FRAMES[name] for name in ("events", "event_campaigns", "petitions"))
 
-#: Every report that shows ids, with titles: rows of ids, and columns of ids.
-BY_ROW = {
-    "rsvps_by_campaign": of.rsvps_by_campaign(EVENTS, CAMPAIGNS),
-    "rsvps_by": of.rsvps_by(EVENTS, "event_campaign_id", CAMPAIGNS),
-    "signatures_by_petition": of.signatures_by_petition(FRAMES["signatures"], PETITIONS),
-    "signatures_by": of.signatures_by(FRAMES["signatures"], "petition_id", PETITIONS),
-    "attendances_by": of.attendances_by(FRAMES["attendances"], "event_id", EVENTS),
-}
-BY_COLUMN = {
-    "rsvps_over_time": of.rsvps_over_time(EVENTS, campaigns=CAMPAIGNS),
-    "signatures_over_time": of.signatures_over_time(
-        FRAMES["signatures"], freq="MS", by="petition_id", petitions=PETITIONS
-    ),
-    "attendances_over_time": of.attendances_over_time(
-        FRAMES["attendances"], freq="MS", by="event_id", events=EVENTS
-    ),
-}
+
+@cache
+def read() -> SimpleNamespace:
+    """Return the tables of the archive."""
+    names = ["events", "event_campaigns", "petitions", "attendances", "signatures"]
+    return SimpleNamespace(**of.open(ARCHIVE).tables(names))
+
+
+@cache
+def reports_by_row() -> dict[str, pd.DataFrame]:
+    """Return every report that has a row for each id, with titles."""
+    of_all = read()
+    return {
+        "rsvps_by_campaign": of.rsvps_by_campaign(of_all.events, of_all.event_campaigns),
+        "rsvps_by": of.rsvps_by(of_all.events, "event_campaign_id", of_all.event_campaigns),
+        "signatures_by_petition": of.signatures_by_petition(of_all.signatures, of_all.petitions),
+        "signatures_by": of.signatures_by(of_all.signatures, "petition_id", of_all.petitions),
+        "attendances_by": of.attendances_by(of_all.attendances, "event_id", of_all.events),
+    }
+
+
+@cache
+def reports_by_column() -> dict[str, pd.DataFrame]:
+    """Return every report that has a column for each id, with titles."""
+    of_all, monthly = read(), {"freq": "MS"}
+    return {
+        "rsvps_over_time": of.rsvps_over_time(of_all.events, campaigns=of_all.event_campaigns),
+        "signatures_over_time": of.signatures_over_time(
+            of_all.signatures, **monthly, by="petition_id", petitions=of_all.petitions
+        ),
+        "attendances_over_time": of.attendances_over_time(
+            of_all.attendances, **monthly, by="event_id", events=of_all.events
+        ),
+    }
 
 
 TITLED = ["rsvps_by_campaign", "signatures_by_petition"]
@@ -50,22 +67,22 @@ def row_labels(frame: pd.DataFrame) -> list[str]:
 
 
 def test_each_id_has_a_row_or_a_column_with_its_own_label() -> None:
-    for name, report in BY_ROW.items():
+    for name, report in reports_by_row().items():
         assert sorted(report.index) == sorted(TITLES), name
         shown = {id_: None if pd.isna(title) else title for id_, title in report["title"].items()}
         assert shown == {id_: title if title and title.strip() else None for id_, title in TITLES.items()}
         assert set(row_labels(report)) == LABELS
         assert len(row_labels(report)) == len(TITLES)
-    for name, report in BY_COLUMN.items():
+    for name, report in reports_by_column().items():
         assert set(report.columns) == LABELS, name
         assert len(report.columns) == len(TITLES)
-        total = sum(EVENTS.total_accepted) if name == "rsvps_over_time" else len(TITLES)
+        total = sum(read().events.total_accepted) if name == "rsvps_over_time" else len(TITLES)
         assert report.iloc[-1].sum() == total
 
 
 def test_a_campaign_called_none_is_not_the_row_of_events_without_a_campaign() -> None:
-    events = pd.concat([EVENTS, EVENTS.head(1).assign(event_campaign_id=None)])
-    labels = row_labels(of.rsvps_by_campaign(events, CAMPAIGNS))
+    events = pd.concat([read().events, read().events.head(1).assign(event_campaign_id=None)])
+    labels = row_labels(of.rsvps_by_campaign(events, read().event_campaigns))
     assert Counter(label for label in labels if label.startswith("(none)")) == {
         "(none)": 1,
         "(none) (called-n)": 1,
@@ -74,12 +91,12 @@ def test_a_campaign_called_none_is_not_the_row_of_events_without_a_campaign() ->
 
 @pytest.mark.parametrize("name", ["rsvps_by_campaign", "rsvps_over_time", "signatures_over_time"])
 def test_every_kind_of_plot_draws_each_title_as_distinct_text(
-    name: str, tmp_path: Path, recwarn: pytest.WarningsRecorder
+    name: str, recwarn: pytest.WarningsRecorder
 ) -> None:
-    report = (BY_ROW | BY_COLUMN)[name]
+    report = (reports_by_row() | reports_by_column())[name]
     axes = getattr(of.plots, name)(report, ax=Figure((9, 9)).subplots(), top=len(TITLES))
-    axes.figure.savefig(tmp_path / "plot.png")
-    if name in BY_ROW:
+    axes.figure.draw_without_rendering()
+    if name in reports_by_row():
         drawn = [label.get_text() for label in axes.get_yticklabels()]
     else:
         drawn = [text.get_text() for text in axes.get_legend().get_texts()] if axes.get_legend() else []

@@ -42,7 +42,7 @@ COUNTS = [1, 2, 8, 127, 128, 129, 130]
 def mixed(tmp_path_factory) -> Path:
     """Return an archive of events and deliveries in which each element occurs in several places."""
     folder = tmp_path_factory.mktemp("mixed")
-    sample.write(folder / "made", signatures=150, events=60)
+    sample.write(folder / "made", signatures=60, events=30)
     chance = random.Random(3)
     for path in sorted((folder / "made").rglob("*.ndjson")):
         texts = [json.loads(line) for line in path.read_bytes().splitlines()]
@@ -99,7 +99,7 @@ def test_every_table_is_that_of_pandas(table, little, here):
 
 
 @pytest.mark.parametrize(
-    ("table", "count"), [("events", 1), ("events", 9), ("signature_tags", 2), ("signatures", 14)]
+    ("table", "count"), [("events", 1), ("events", 5), ("signature_tags", 2), ("signatures", 4)]
 )
 def test_repeats_in_different_partitions_are_one_row(table, count, mixed, here):
     agreed(mixed, table, count)
@@ -116,7 +116,7 @@ def test_every_table_is_that_of_pandas_in_any_number_of_partitions(table, count,
 @pytest.mark.parametrize("dedupe", [False, "message"])
 def test_each_way_to_dedupe_is_that_of_pandas(dedupe, mixed, here):
     for table in ("signatures", "signature_tags"):
-        agreed(mixed, table, 7, dedupe=dedupe)
+        agreed(mixed, table, 4, dedupe=dedupe)
 
 
 def test_persons_and_their_blocks_are_the_same_over_all_partitions(tmp_path, here):
@@ -144,7 +144,7 @@ def test_persons_and_their_blocks_are_the_same_over_all_partitions(tmp_path, her
     assert signatures["person_id"].to_list()[:3] == ["ann", "ann", "after"]
     # The postal code alone of the last act is a part of what is known of its person.
     assert signatures["location_address"].notna().to_list() == [True, True, True, True, False, True]
-    for table, count in (("signatures", 7), ("people", 3), ("signature_addresses", 2), ("actions", 3)):
+    for table, count in (("signatures", 7), ("people", 3), ("signature_addresses", 2)):
         agreed(tmp_path, table, count)
     agreed(tmp_path, "signatures", 1, columns=["person_id", "location_region"])
 
@@ -154,10 +154,8 @@ def test_filters_follow_relations_over_all_partitions(mixed, here):
     campaign = {
         "campaign": archive.events(["event_campaign_id"])["event_campaign_id"].value_counts().index[0]
     }
-    for table in ("event_reminders", "people"):
-        agreed(mixed, table, 2, campaign)
+    agreed(mixed, "people", 2, campaign)
     agreed(mixed, "actions", 2, {"since": "2025-06", "status": "confirmed"})
-    agreed(mixed, "attendances", 2, campaign, dedupe=False)
     with pytest.raises(UnknownValue, match="no campaign is 'x'"):
         archive.where(campaign="x").dask("attendances", npartitions=3).compute()
 
@@ -181,26 +179,18 @@ def frames(sample: Path, read: Any, **options: Any) -> dict[str, Any]:
     return made | {"snapshots": pulls.dropna(subset=["fetched_at"])}
 
 
-@pytest.fixture(scope="module")
-def in_pandas(data) -> dict[str, pd.DataFrame]:
-    return frames(data, of.read_table)
-
-
-@pytest.fixture(scope="module")
-def in_dask(data) -> dict[str, Any]:
-    with dask.config.set(scheduler="sync"):
-        return {name: frame.persist() for name, frame in frames(data, by_dask, npartitions=3).items()}
-
-
-@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
-def test_every_report_is_that_of_pandas(report, in_pandas, in_dask, here):
-    by = {"snapshots": "status", "events": "location_region"}.get(report.table, "source")
-    more = (by,) if report.by is None else ()
-    tables = (report.table, *([report.joined.table] if report.joined else []))
-    made, whole = (
-        getattr(of, report.name)(*(read[table] for table in tables), *more) for read in (in_dask, in_pandas)
-    )
-    assert_frame_equal(made, whole)
+def test_every_report_is_that_of_pandas(data, here):
+    in_pandas = frames(data, of.read_table)
+    in_dask = {name: frame.persist() for name, frame in frames(data, by_dask, npartitions=2).items()}
+    for report in REPORTS:
+        by = {"snapshots": "status", "events": "location_region"}.get(report.table, "source")
+        more = (by,) if report.by is None else ()
+        tables = (report.table, *([report.joined.table] if report.joined else []))
+        made, whole = (
+            getattr(of, report.name)(*(read[table] for table in tables), *more)
+            for read in (in_dask, in_pandas)
+        )
+        assert_frame_equal(made, whole, obj=report.name)
 
 
 @pytest.mark.long

@@ -21,7 +21,7 @@ def small(monkeypatch):
         yield
 
 
-SOME = ("events", "event_people", "signatures", "signature_tags", "people", "actions", "taggings")
+SOME = ("events", "signatures", "signature_tags", "people", "actions")
 
 
 @pytest.mark.parametrize("tables", [SOME, pytest.param(tuple(TABLES), marks=pytest.mark.long)], ids=len)

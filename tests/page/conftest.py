@@ -16,6 +16,7 @@ import pytest
 
 import osdi_frames as of
 from tests.clocks import GUARD
+from tests.once import read_once
 
 NOW = datetime(2026, 9, 1, 12, 30, tzinfo=UTC)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -71,21 +72,22 @@ def hostile_archive() -> list[object]:
 
 
 @pytest.fixture(scope="session")
-def hostile() -> str:
+def hostile(tmp_path_factory) -> str:
     """Return the page of an archive whose every text tries to be more than text."""
-    return rendered(hostile_archive())
+    return read_once(tmp_path_factory, "hostile-page", lambda: rendered(hostile_archive()))
 
 
 @pytest.fixture(scope="session")
-def frames(data) -> dict[str, pd.DataFrame]:
+def frames(data, tmp_path_factory) -> dict[str, pd.DataFrame]:
     """Return what the sample holds, as it is read."""
-    return of.open(data).tables(["events", "attendances", "signatures"])
+    names = ["events", "attendances", "signatures"]
+    return read_once(tmp_path_factory, "frames", lambda: of.open(data).tables(names))
 
 
 @pytest.fixture(scope="session")
-def sample(data) -> str:
+def sample(data, tmp_path_factory) -> str:
     """Return the page of the sample archive."""
-    return rendered(data)
+    return read_once(tmp_path_factory, "page", lambda: rendered(data))
 
 
 @dataclass

@@ -14,6 +14,7 @@ from PIL import Image
 from osdi_frames.page.tables import visible
 from osdi_frames.reports.declared import KEYED
 from tests.odd_titles import LABELS, TITLES, archive
+from tests.once import read_once
 
 from .conftest import HOSTILE, rendered, signature
 from .picture import SIZE, taken, words
@@ -329,8 +330,8 @@ REPORTS = ["rsvps_by_campaign", "signatures_by_petition"]
 
 
 @pytest.fixture(scope="module")
-def titles() -> str:
-    return rendered(archive())
+def titles(tmp_path_factory) -> str:
+    return read_once(tmp_path_factory, "page-of-titles", lambda: rendered(archive()))
 
 
 def test_the_page_of_titles_holds_no_element_and_no_control_of_theirs(titles):

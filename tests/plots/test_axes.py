@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 
 import matplotlib as mpl
 import pandas as pd
@@ -35,8 +36,11 @@ from .drawn import counted as counted_by
 
 REPORTS = {report.name: report for report in reports.REPORTS}
 
-#: Every plot, with a report to draw.
-EVERY = [(name, make()) for name, make in DRAWN.values()]
+
+@cache
+def every_plot() -> list[tuple[str, pd.DataFrame]]:
+    """Return every plot, with a report to draw."""
+    return [(name, make()) for name, make in DRAWN.values()]
 
 
 def test_every_report_has_its_plot_and_every_plot_its_report():
@@ -91,7 +95,7 @@ def test_the_callers_axes_are_drawn_on_in_its_style_and_nothing_else_is_changed(
     mpl.get_backend()  # chosen when first asked for
     with plt.style.context("dark_background"):
         settings = mpl.rcParams.copy()
-        for name, frame in EVERY:
+        for name, frame in every_plot():
             ax, open_figures, before = axes(), plt.get_fignums(), frame.copy(deep=True)
             assert draw(name, frame, ax=ax) is ax
             assert ax.has_data()
@@ -112,7 +116,7 @@ def test_without_axes_one_figure_is_made_that_pyplot_knows_so_that_notebooks_sho
 
 
 def test_an_empty_report_says_that_there_is_nothing():
-    for name, frame in EVERY:
+    for name, frame in every_plot():
         ax = draw(name, frame.head(0))
         assert texts(ax) == ["nothing to report"], name
         assert ax.get_title(loc="left")

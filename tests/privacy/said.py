@@ -10,6 +10,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,11 @@ LEAKS = (CANARY, "quillonfarth-mail", ENCODED)
 EVENT = {"title": "March", "total_accepted": 3, "start_date": "2026-05-01T18:00:00Z"}
 
 
-EVENTS = of.read_events(EVENT)
+@cache
+def events() -> pd.DataFrame:
+    """Read the event."""
+    return of.read_events(EVENT)
+
 
 #: What a caller can give by mistake: addresses, and something personal after the 60th character. Paths can hold an @.
 WORD = f"{EMAIL} {ENCODED} {LONG}"

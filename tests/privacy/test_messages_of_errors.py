@@ -25,7 +25,7 @@ from osdi_frames.durable import try_lock
 from osdi_frames.errors import OsdiError
 from tests.client.hostile import listening, speaking
 
-from .said import CANARY, EVENT, EVENTS, LONG, SHAPES, TEXTS, folder_with_an_event, leaked, of_leaks, said
+from .said import CANARY, EVENT, LONG, SHAPES, TEXTS, events, folder_with_an_event, leaked, of_leaks, said
 
 pytestmark = pytest.mark.usefixtures("in_a_folder")
 
@@ -200,11 +200,11 @@ RAISED: dict[type[OsdiError], Callable[..., Any]] = {
     errors.IncompletePull: read_in_part,
     errors.InsecureAddress: lambda: client_of(f"http://{LONG}.example/v2"),
     errors.InvalidArgument: lambda: of.read_events(EVENT, on_error=LONG),
-    errors.InvalidColumn: lambda: of.rsvps_by_month(EVENTS.assign(start_date=[LONG])),
+    errors.InvalidColumn: lambda: of.rsvps_by_month(events().assign(start_date=[LONG])),
     errors.InvalidField: lambda: client_of("https://a.example/v2").create_event({LONG: LONG}),
     errors.InvalidSource: lambda: of.check(TEXTS["service"]),
     errors.KeyRefused: lambda: read(403, {"error": "no"}),
-    errors.MissingColumn: lambda: of.rsvps_by(EVENTS, LONG),
+    errors.MissingColumn: lambda: of.rsvps_by(events(), LONG),
     errors.MissingExtra: read_without_an_extra,
     errors.MissingKey: lambda: of.Client("https://a.example/v2", f"\N{BULLET}{LONG}"),
     errors.PageTooLarge: read_too_much,

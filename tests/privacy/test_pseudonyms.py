@@ -20,6 +20,7 @@ from osdi_frames.frames import frame as to_frame
 from osdi_frames.privacy import hide_addresses, hide_in_rows, without_addresses
 from osdi_frames.tables import TABLES
 from tests.commands import run
+from tests.once import made_once
 
 #: Of each kind of column that is treated in a way of its own.
 SOME = [
@@ -59,16 +60,17 @@ def frames(little_of_all):
 
 @pytest.fixture(scope="module")
 def whole(little_of_all, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole") / "out"
-    of.export(little_of_all, folder, tables=SOME)
-    return folder
+    return made_once(
+        tmp_path_factory, "exported-whole", lambda folder: of.export(little_of_all, folder, tables=SOME)
+    )
 
 
 @pytest.fixture(scope="module")
 def exported(little_of_all, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pseudonymised") / "out"
-    of.export(little_of_all, folder, tables=SOME, pseudonymize=KEY)
-    return folder
+    options = {"tables": SOME, "pseudonymize": KEY}
+    return made_once(
+        tmp_path_factory, "exported-pseudonyms", lambda folder: of.export(little_of_all, folder, **options)
+    )
 
 
 #: What is read from the domain and the normal form with openssl:

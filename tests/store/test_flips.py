@@ -43,12 +43,15 @@ def archive(tmp_path: Path) -> Path:
     return folder
 
 
+READ = ["events", "signatures", "signature_emails"]
+
+
 def read(archive: Path, store: Path | None, *, checks: bool) -> tuple[dict[str, pd.DataFrame], bool]:
-    """Return the problems, or all tables, and whether it was said that the store is made anew."""
+    """Return the problems, or the tables that have rows, and whether it was said that the store is made anew."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         handle = of.open(archive, on_error="skip", store=store)
-        tables = {"check": handle.check()} if checks else handle.tables()
+        tables = {"check": handle.check()} if checks else handle.tables(READ)
     said = [str(one.message) for one in caught if issubclass(one.category, SourceWarning)]
     return tables, any("is damaged: it is made anew" in message for message in said)
 

@@ -187,24 +187,23 @@ def test_limits_that_hold_anyway_are_no_other_version(archive: Path, kept: Path)
 
 
 def damages() -> Iterator[tuple[str, Callable[[Path], object]]]:
-    yield "missing", Path.unlink
-    yield "cut off", lambda path: path.write_bytes(path.read_bytes()[:-9])
-    yield "empty", lambda path: path.write_bytes(b"")
-    yield "other bytes", lambda path: path.write_bytes(b"\0" * path.stat().st_size)
+    rows, listed = "*-signatures.parquet", "segment.json.zst"
+    yield rows, Path.unlink
+    yield rows, lambda path: path.write_bytes(path.read_bytes()[:-9])
+    yield rows, lambda path: path.write_bytes(b"\0" * path.stat().st_size)
+    yield listed, lambda path: path.write_bytes(b"")
+    yield listed, lambda path: path.write_bytes(b"\0" * path.stat().st_size)
 
 
-@pytest.mark.parametrize("file", ["*-signatures.parquet", "segment.json.zst"])
-@pytest.mark.parametrize(("name", "damage"), [*damages()])
-def test_what_is_damaged_is_made_anew(
-    name: str, damage: Callable[[Path], object], file: str, archive: Path, kept: Path
-) -> None:
+def test_what_is_damaged_is_made_anew(archive: Path, kept: Path) -> None:
     expected = comments(archive, kept)
-    (path,) = kept.glob(f"*/{file}")
-    damage(path)
-    with pytest.warns(SourceWarning, match=r"kept holds what .*, or is damaged: it is made anew"):
-        assert comments(archive, kept) == expected
-    with warnings.catch_warnings(action="error"):
-        assert not opened(archive, lambda: comments(archive, kept))
+    for file, damage in damages():
+        (path,) = kept.glob(f"*/{file}")
+        damage(path)
+        with pytest.warns(SourceWarning, match=r"kept holds what .*, or is damaged: it is made anew"):
+            assert comments(archive, kept) == expected
+        with warnings.catch_warnings(action="error"):
+            assert not opened(archive, lambda: comments(archive, kept))
 
 
 def test_a_copy_without_hidden_files_is_a_store(archive: Path, kept: Path, tmp_path: Path) -> None:
