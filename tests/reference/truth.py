@@ -353,6 +353,8 @@ class Sighting(NamedTuple):
     element: Element
     is_page: bool = False
     """Whether it is of a page of people, where an empty list says that there is nothing."""
+    shows_id: bool = True
+    """Whether the id is its own, so that its address is the person's; one without an id can be known by the e-mail."""
 
     def carries(self, block: str) -> bool:
         keys = OF_PERSON[block][0] if block in OF_PERSON else (block,)
@@ -368,8 +370,9 @@ def sightings(known: Known) -> Iterator[Sighting]:
             yield sighting_of(value, element, known)._replace(is_page=True)
         elif kind == "event":
             for person in embedded_people(value):
-                if id_of(person, prefixes) is not None:
-                    yield sighting_of(person, element, known)
+                sighting = sighting_of(person, element, known)
+                if sighting.person_id is not None:
+                    yield sighting
         elif KINDS[kind].delivered and (person_id := doers[id(element)]) is not None:
             person = (
                 value.get("person")
@@ -379,7 +382,7 @@ def sightings(known: Known) -> Iterator[Sighting]:
             dates = utc(at(person, "created_date")), utc(at(person, "modified_date")), created(value)
             own = linked(value, "person", prefixes)
             url = links(value, *link_names("person", prefixes)) if own == person_id else None
-            yield Sighting(person_id, person, False, dates, url, element)
+            yield Sighting(person_id, person, False, dates, url, element, shows_id=own == person_id)
 
 
 def embedded_people(event: Row) -> list[Row]:
@@ -390,7 +393,8 @@ def embedded_people(event: Row) -> list[Row]:
 def sighting_of(person: Row, element: Element, known: Known) -> Sighting:
     dates = created(person), modified(person)
     row = person_in(person) | {"person_id": id_of(person, known.prefixes)}
-    return Sighting(known.doer(row), person, True, dates, links(person, "self"), element)
+    shows_id, url = row["person_id"] is not None, links(person, "self")
+    return Sighting(known.doer(row), person, True, dates, url, element, shows_id=shows_id)
 
 
 def people_of(known: Known) -> list[Row]:
@@ -426,6 +430,9 @@ def person_of_all(versions: list[Sighting]) -> Row:
     held = [sighting for sighting in versions if sighting.value is not None]
     own = [sighting for sighting in held if sighting.is_own]
     row = person_row(first(*own[-1:], *held[-1:]))
+    with_id = [sighting for sighting in held if sighting.shows_id]
+    addressed = first(*[sighting for sighting in with_id if sighting.is_own][-1:], *with_id[-1:])
+    row |= {name: person_row(addressed)[name] for name in ("identifiers", "self_url")} if addressed else {}
     for block, (_, columns) in OF_PERSON.items():
         carrying = [person_row(sighting) for sighting in held if sighting.carries(block)]
         shown = newest_of_block([cells(source, columns) for source in carrying]) if carrying else 0

@@ -395,7 +395,7 @@ class Resolver:
     def _merged(self, element: ElementType, merger: Merger, rows: pa.Table) -> pa.Table:
         blocks = {column.name: column.block for column in main_table(element).columns}
         if element == PEOPLE.element:
-            blocks |= dict.fromkeys(("person_id", "self_url"), PERSON_ID)
+            blocks |= dict.fromkeys(("person_id", "identifiers", "self_url"), PERSON_ID)
         return merger.merge(rows, blocks, self._rows_of(main_table(element)))
 
     def _entries(

@@ -432,7 +432,9 @@ def _sources(rules: Rules) -> list[str]:
     columns += [f"{function}({name}) AS {name}" for name, function in combined.items()]
     if rules.has_person or rules.addressed:
         columns.append("bit_or(carried) AS carried")
-    if rules.addressed:  # the id, with its address, is that of the best version of the person's own
+    if (
+        rules.addressed
+    ):  # the id, with its address and identifiers, is that of the best version of the person's own
         own = f"arg_max({ELEMENT}, ({rules.rank}, nth)) FILTER (is_own)"
         columns.append(f"coalesce({own}, kept) AS {PERSON_ID}")
     if rules.collected:
