@@ -70,7 +70,7 @@ def joined(tables, filters):
     kept["people"] = among(kept["people"], "person_id", kept["actions"]["person_id"].dropna())
     if filters.keys() - {"since", "until"}:
         for name in OF_PEOPLE:
-            kept[name] = among(kept[name], "person_id", kept["people"]["person_id"])
+            kept[name] = among(kept[name], "person_id", kept["actions"]["person_id"].dropna())
     for name in kept:
         main = next((of for of in kept if TABLES[of].element == TABLES[name].element), name)
         if main != name:
