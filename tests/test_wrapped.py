@@ -139,12 +139,14 @@ def test_deliveries_behind_the_prefix_of_log_lines_are_read(tmp_path: Path) -> N
 
 def test_what_a_log_holds_besides_and_a_torn_line_are_errors(tmp_path: Path) -> None:
     path = tmp_path / "hook.log"
-    torn = f"2026-03-15 10:00:00 posted {json.dumps(delivery(5))[:-40]}\n"
+    fifth = json.dumps(delivery(5))
+    torn = f"2026-03-15 10:00:00 posted {fifth[:-40]}\n{fifth[3:]}\n"
     path.write_text(f"2026-03-10 10:00:00 started\n{LOG}{torn}")
-    with pytest.warns(ProblemsWarning, match="skipped 2 problems"):
-        assert len(of.open(path, on_error="skip").signatures()) == 4
+    with pytest.warns(ProblemsWarning, match="skipped 3 problems"):
+        tables = of.open(path, on_error="skip").tables()
+    assert (len(tables["signatures"]), len(tables["people"])) == (4, 4)
     listed = of.check(path).query("severity == 'error'")
-    assert listed[["source_line", "count"]].values.tolist() == [[1, 2]]
+    assert listed[["source_line", "count"]].values.tolist() == [[1, 2], [7, 1]]
 
 
 def test_a_large_log_is_read_line_by_line(tmp_path: Path) -> None:

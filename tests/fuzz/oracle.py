@@ -36,6 +36,8 @@ MAGIC = {
 SPACE = re.compile(r"[ \t\r\n]*")
 #: A constant is read as its own text.
 STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|(?<!-)(\bNaN\b|-?\bInfinity\b)')
+#: A line of text before JSON may be the line of a log, which is read.
+TEXT_AND_JSON = re.compile(r'[^\[{"\]},\n][^\n]*\{[ \t]*\\?"')
 DEEPEST = 400  # levels; what is nested deeper is ambiguous
 
 
@@ -285,11 +287,14 @@ def of_block(name: str, first: int, data: bytes, into: Reading, *, lines: bool) 
     """Read documents one after the other; what follows a broken one is unclear."""
 
     def broken(line: int, why: str) -> None:
+        into.errors.append(f"{name}:{line}: {why}")
+        unclear(line)
+
+    def unclear(line: int) -> None:
         if lines:
-            into.errors.append(f"{name}:{line}: {why}")
             into.unclear_lines.add((name, line))
         else:
-            into.damage(name, f"line {line}: {why}", line)
+            into.unclear[name] = min(line, into.unclear.get(name, line))
 
     while data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
@@ -317,7 +322,11 @@ def of_block(name: str, first: int, data: bytes, into: Reading, *, lines: bool) 
         try:
             value, end = decoder(ambiguous, infinite).raw_decode(text, at)
         except ValueError as error:
-            broken(line, str(error))
+            if TEXT_AND_JSON.match(text, at):
+                into.notices.append(f"{name}:{line}: JSON behind text, as in a log")
+                unclear(line)
+            else:
+                broken(line, str(error))
             return
         if ambiguous:
             into.notices.append(f"{name}:{line}: {ambiguous[0]}")

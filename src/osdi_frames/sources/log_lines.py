@@ -31,7 +31,8 @@ class Logged:
 def logged(text: str, at: int, decoder: LenientDecoder | None = None) -> tuple[Logged, int] | None:
     """Return what a line of a log holds, and where what follows begins; None for another line.
 
-    A line that breaks off in its JSON is none: what is inside of a torn delivery is not a document of its own.
+    A line that breaks off in its JSON, or begins in the middle of it, is none: what is inside of a torn delivery
+    is not a document of its own.
 
     >>> logged('[10:00] posted: [{"title": "March"}] by 192.0.2.1', 0)[0].values
     ([{'title': 'March'}],)
@@ -40,17 +41,18 @@ def logged(text: str, at: int, decoder: LenientDecoder | None = None) -> tuple[L
         return None
     decoder = decoder or LenientDecoder()
     stop = _end_of_line(text, at)
-    found = _OPENING.search(text, at, stop)
-    prefix, values = text[at : found.start() if found else at], list[Any]()
-    while found:
+    besides, values = list[str](), list[Any]()
+    while found := _OPENING.search(text, at, stop):
+        besides.append(text[at : found.start()])
         try:
-            value, end = decoder.decode(text, found.start())
+            value, at = decoder.decode(text, found.start())
         except (ValueError, RecursionError):
             return None
         values.append(value)
-        stop = _end_of_line(text, end)
-        found = _OPENING.search(text, end, stop)
-    return (Logged(prefix, tuple(values)), stop) if values else None
+        stop = _end_of_line(text, at)
+    around = "".join((*besides, text[at:stop]))
+    is_torn = around.count("}") > around.count("{")
+    return (Logged(besides[0], tuple(values)), stop) if values and not is_torn else None
 
 
 def is_log(head: bytes) -> bool:
