@@ -319,7 +319,6 @@ class Merger:
     def joined(cls, rules: Rules, mergers: Sequence[Merger]) -> Merger:
         """Return what several mergers say, of different things."""
         every = [cls(rules, np.empty(0, np.int64)), *mergers]
-
         return cls(
             rules,
             np.sort(np.concatenate([merger.kept for merger in every])),
@@ -432,9 +431,8 @@ def _sources(rules: Rules) -> list[str]:
     columns += [f"{function}({name}) AS {name}" for name, function in combined.items()]
     if rules.has_person or rules.addressed:
         columns.append("bit_or(carried) AS carried")
-    if (
-        rules.addressed
-    ):  # the id, with its address and identifiers, is that of the best version of the person's own
+    # The id, with its address and identifiers, is that of the best version of the person's own.
+    if rules.addressed:
         own = f"arg_max({ELEMENT}, ({rules.rank}, nth)) FILTER (is_own)"
         columns.append(f"coalesce({own}, kept) AS {PERSON_ID}")
     if rules.collected:
