@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import multiprocessing
 import os
 import shutil
@@ -10,7 +11,7 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -186,18 +187,18 @@ def test_limits_that_hold_anyway_are_no_other_version(archive: Path, kept: Path)
     assert not opened(archive, lambda: comments(archive, kept, limits=of.Limits()))
 
 
-def damages() -> Iterator[tuple[str, Callable[[Path], object]]]:
-    rows, listed = "*-signatures.parquet", "segment.json.zst"
-    yield rows, Path.unlink
-    yield rows, lambda path: path.write_bytes(path.read_bytes()[:-9])
-    yield rows, lambda path: path.write_bytes(b"\0" * path.stat().st_size)
-    yield listed, lambda path: path.write_bytes(b"")
-    yield listed, lambda path: path.write_bytes(b"\0" * path.stat().st_size)
+#: What can happen to a file of a store.
+DAMAGES: list[Callable[[Path], object]] = [
+    Path.unlink,
+    lambda path: path.write_bytes(path.read_bytes()[:-9]),
+    lambda path: path.write_bytes(b""),
+    lambda path: path.write_bytes(b"\0" * path.stat().st_size),
+]
 
 
 def test_what_is_damaged_is_made_anew(archive: Path, kept: Path) -> None:
     expected = comments(archive, kept)
-    for file, damage in damages():
+    for file, damage in itertools.product(["*-signatures.parquet", "segment.json.zst"], DAMAGES):
         (path,) = kept.glob(f"*/{file}")
         damage(path)
         with pytest.warns(SourceWarning, match=r"kept holds what .*, or is damaged: it is made anew"):
