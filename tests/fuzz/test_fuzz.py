@@ -27,7 +27,7 @@ def worker() -> Iterator[Worker]:
         yield worker
 
 
-@pytest.mark.parametrize("number", [2])  # one that takes no second
+@pytest.mark.parametrize("number", [2, 3])  # some that take no second
 def test_an_archive_made_by_chance_is_read_or_reported(worker: Worker, number: int) -> None:
     spec = case(1, number)
     assert not worker.examine(spec, number), spec["features"]

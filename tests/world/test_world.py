@@ -446,7 +446,7 @@ def agrees(world: World, **reading: Any) -> None:
     assert not found, "\n".join(["", *found, "", *world.history, "", *pulls, *lines])
 
 
-@settings(max_examples=5, phases=[Phase.generate])  # to shrink a failure takes minutes: the long form does
+@settings(max_examples=8, phases=[Phase.generate])  # to shrink a failure takes minutes: the long form does
 @given(world=worlds(), **WAYS_TO_READ)
 def test_an_archive_says_what_is_true(world: World, **reading: Any) -> None:
     agrees(world, **reading, thorough=False)
