@@ -21,11 +21,6 @@ PATIENT = {"startup_timeout": 300, "timeout": 300, "iopub_timeout": 300}
 
 #: The outputs are those of a machine with any fonts.
 _ANY_FONTS = "import warnings; warnings.filterwarnings('ignore', 'no installed font has these letters')"
-#: In a kernel that has executed this, a picture is one point: to draw the others takes a fifth of the time.
-_NO_PICTURES = """from base64 import b64decode
-from matplotlib.backend_bases import FigureCanvasBase
-_png = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==")
-FigureCanvasBase.print_figure = lambda self, file, _png=_png, **options: file.write(_png)"""
 
 _MARKUP = re.compile(r"<style.*?</style>|<[^>]+>", re.DOTALL)
 #: Of a pull that the notebook makes: when it was made, and its size, as its pages contain their time.
@@ -53,12 +48,11 @@ def kernel() -> Iterator[NotebookClient]:
         yield client
 
 
-def executed(path: Path, folder: Path, client: NotebookClient, *, pictures: bool = True) -> NotebookNode:
+def executed(path: Path, folder: Path, client: NotebookClient) -> NotebookNode:
     """Execute a notebook in a copy of its folder, so that nothing it leaves behind is in the repository."""
     shutil.copytree(path.parent, folder / "notebooks", ignore=shutil.ignore_patterns("__pycache__", ".*"))
     (folder / "data").symlink_to(REPOSITORY / "data")
-    drawn = "" if pictures else _NO_PICTURES
-    empty = nbformat.v4.new_code_cell(f"{drawn}\n{_ANY_FONTS}\n%reset -f\n%cd -q {folder / 'notebooks'}")
+    empty = nbformat.v4.new_code_cell(f"{_ANY_FONTS}\n%reset -f\n%cd -q {folder / 'notebooks'}")
     client.nb = nbformat.v4.new_notebook(cells=[empty])  # of a kernel that has executed others
     client.execute_cell(empty, 0)
     client.nb = notebook = read(path)

@@ -13,11 +13,11 @@ def test_notebooks_are_numbered_without_gaps():
 
 
 def test_notebooks_show_the_committed_figures_and_leave_nothing_behind(tmp_path):
-    """They share a kernel, whose imports take longer than a notebook; the long form draws their pictures."""
+    """They share a kernel, whose imports take longer than a notebook."""
     with kernel() as shared:
         for path in NOTEBOOKS:
             folder = tmp_path / path.stem
-            again = executed(path, folder, shared, pictures=False)
+            again = executed(path, folder, shared)
             for committed, cell in zip(code(read(path)), code(again), strict=True):
                 assert figures(cell) == figures(committed), f"{path.name}, after:\n{cell.source}"
             left = {path.name for path in (folder / "notebooks").iterdir()}
