@@ -118,7 +118,7 @@ def lines_with(text: str, words: list[str], parameter: click.Parameter | None) -
         yield from ([*right, text], [*right, f"--{text}"])
     else:
         yield [*right, parameter.opts[0], text]
-        if text.startswith(LONG) and not isinstance(parameter.type, click.Path):
+        if text.startswith(LONG):
             yield [*right, f"{parameter.opts[0]}={text}"]
 
 
