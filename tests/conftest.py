@@ -18,7 +18,6 @@ import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
-from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 import osdi_frames as of
@@ -50,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Collect no doctests here: each module would be imported for them, also those that only benchmarks use."""
-    return [collector for collector in (yield) if not isinstance(collector, DoctestModule)]
+    return [collector for collector in (yield) if type(collector) is pytest.Module]
 
 
 def pytest_collection_finish() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pickle
 from collections.abc import Callable
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+
+from osdi_frames.locking import release, wait_for_lock
 
 Made = TypeVar("Made")
 
@@ -20,11 +21,13 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
     path, unfinished = folder / name, folder / f"{name}.unfinished"
-    with (folder / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = wait_for_lock(folder / f"{name}.lock")
+    try:
         if not path.exists():
             make(unfinished)
             unfinished.rename(path)
+    finally:
+        release(lock)
     return path
 
 
