@@ -28,6 +28,7 @@ from osdi_frames.resolving.versions import (
     of_parts,
     of_type,
     rows_of,
+    see,
     united,
     with_type,
 )
@@ -114,20 +115,28 @@ class Collected:
             if table.element in resolution.linking and not resolution.merges:
                 self.linked.add(table.element, rows, resolution.filtering)
         self.last = max([self.last, *(pc.max(rows[ELEMENT]).as_py() or 0 for rows in main.values())])
+        seen = []
         for select, rows in group.rows:
             table, element = select.table, select.table.element
             if element in self.versions and table != PEOPLE:
+                versions = self.versions[element]
                 if not table.rows:
                     known = resolution.with_evidence(element, rows)
-                    self.versions[element].see(known, engine, keep=resolution.keeps(element))
+                    seen.append((versions, known))
+                    if resolution.keeps(element):
+                        versions.main.add(known)
                 elif table in resolution.asked:
-                    self.versions[element].wait(table, rows)
-        self._add_persons(group, main, resolution, engine)
+                    versions.wait(table, rows)
+        if persons := self._persons_in(group, main, resolution):
+            seen.append((self.versions[PEOPLE.element], pa.concat_tables(persons).sort_by(ELEMENT)))
+            self.versions[PEOPLE.element].main.add(seen[-1][1])
+        see(seen, engine)
 
-    def _add_persons(
-        self, group: GroupResult, main: Mapping[Table, pa.Table], resolution: Resolution, engine: Engine
-    ) -> None:
-        persons = [
+    def _persons_in(
+        self, group: GroupResult, main: Mapping[Table, pa.Table], resolution: Resolution
+    ) -> list[pa.Table]:
+        """Return the versions of people in the rows of a group, but those that can wait."""
+        return [
             resolution.with_evidence(
                 PEOPLE.element,
                 resolution.persons_in(source, rows, main[main_table(source.table.element)]),
@@ -137,8 +146,6 @@ class Collected:
             for source in resolution.sources
             if source.table == select.table and source not in resolution.late_sources
         ]
-        if persons:
-            self.versions[PEOPLE.element].see(pa.concat_tables(persons).sort_by(ELEMENT), engine)
 
     def add_late_persons(
         self, resolution: Resolution, engine: Engine, mergers: Mapping[ElementType, Merger] | None = None
@@ -162,7 +169,9 @@ class Collected:
             for rows in versions.main.mapped:
                 chosen = rows if needed is None else rows_of(rows, needed)
                 if len(chosen):
-                    persons.see(resolution.persons_in(source, chosen, chosen), engine)
+                    found = resolution.persons_in(source, chosen, chosen)
+                    persons.main.add(found)
+                    see([(persons, found)], engine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from osdi_frames.arrow import among, are_parts, combined, folded, holding, repla
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
 from osdi_frames.resolving.spilled import SpilledTables
+from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import Identities, Table, identifying
 
 _GROUPED = 1 << 17  # versions that are grouped at once: their groups take 160 bytes each
@@ -48,15 +49,31 @@ _WHOLE: Final = 99
 _TYPE_BITS: Final = 6
 _TYPES: Final = 1 << _TYPE_BITS
 
-#: The case of a version that is a thing of its own.
-_NEVER: Final = "WHEN false THEN ''"
-
 _NOTHING: Final = pa.schema([("kept", pa.int64())])
 _NOBODY: Final = pa.schema([(ELEMENT, pa.int64()), ("person_high", pa.uint64()), ("person_low", pa.uint64())])
 _NO_FULLER: Final = pa.schema(
     [("kept", pa.int64()), ("block", pa.string()), ("newest", pa.int64()), ("candidate", pa.int64())]
 )
 
+_UTC: Final = pa.timestamp("us", "UTC")
+_UNSEEN: Final = pa.schema(
+    [
+        (ELEMENT, pa.int64()),
+        (CARRIED, pa.int64()),
+        *((name, _UTC) for name in ENVELOPE),
+        *((name, pa.string()) for name in (ADDRESS, "identity", "person")),
+        ("is_addressed", pa.bool_()),
+    ]
+)
+
+#: What is noted of versions: of their identities and those of their persons two halves of a number.
+_SEEN: Final = f"""SELECT * EXCLUDE ({CARRIED}, identity, person, is_addressed)
+        REPLACE (if({ADDRESS} IS NULL, NULL, hash({ADDRESS})) AS {ADDRESS}),
+    greatest({", ".join(ENVELOPE)}) AS seen_at, coalesce({CARRIED}, 0) AS carried,
+    (md5_number(person) >> 64)::UBIGINT AS person_high, (md5_number(person) & {_LOW})::UBIGINT AS person_low,
+    if(is_addressed, {BY_ADDRESS}, md5_number(identity) >> 64)::UBIGINT AS high,
+    if(is_addressed, hash({ADDRESS}), md5_number(identity) & {_LOW})::UBIGINT AS low
+    FROM notes"""
 #: What has no identity is a thing of its own, by its number.
 _VERSIONS: Final = f"""SELECT * REPLACE (coalesce(high, 0) AS high, coalesce(low, {ELEMENT}::UBIGINT) AS low)
     FROM seen"""
@@ -135,36 +152,34 @@ class Versions:
     main: SpilledTables = field(default_factory=SpilledTables)
     children: dict[Table, SpilledTables] = field(default_factory=dict)
     seen: SpilledTables = field(default_factory=SpilledTables)
-    """Of each version its number, how new it is, what it carries, and its identity in two halves."""
+    """Of each version its number, how new it is, what it carries, and its identity in two halves; see `see`."""
     count: int = 0
 
-    def see(self, rows: pa.Table, engine: Engine, *, keep: bool = True) -> None:
-        """Note of which things rows of the main table are versions; keep the rows where they are needed again."""
-        if keep:
-            self.main.add(rows)
-        self.count += len(rows)
-        rules = self.rules
-        wanted = (ELEMENT, CARRIED, "person_id", *rules.ordering, *rules.extremes)
-        columns = [name for name in dict.fromkeys(wanted) if name in rows.column_names and name != "email"]
-        envelope = ", ".join(["NULL::TIMESTAMPTZ", *(name for name in ENVELOPE if name in columns)])
-        identity = " ".join(_when(names, number) for number, names in enumerate(rules.identities)) or _NEVER
-        notes = [f"greatest({envelope}) AS seen_at", f"{CARRIED if CARRIED in columns else 0} AS carried"]
-        notes += [*rules.extremes, *map(full, rules.parts)]
-        if rules.has_person:  # as people are identified
-            notes += _halves(f"md5_number(CASE {_when(['person_id'], 0)} END)", "person_")
-        if rules.has_person or rules.addressed:
-            notes.append(f"CASE WHEN {ADDRESS} IS NOT NULL THEN hash({ADDRESS}) END AS {ADDRESS}")
-        notes += _halves(f"md5_number(CASE {identity} END)", addressed=rules.addressed)
-        compared = rows.select(columns)
+    def notes(self, rows: pa.Table) -> pa.Table:
+        """Return what `_SEEN` takes of rows of the main table."""
+        rules, addresses = self.rules, pa.nulls(len(rows), pa.string())
         if "email" in rules.ordering or rules.has_person:
-            compared = compared.append_column(ADDRESS, folded(combined(rows["email"])))
+            addresses = folded(combined(rows["email"]))
+        wanted = dict.fromkeys((ELEMENT, CARRIED, "modified_date", *ENVELOPE, *rules.extremes))
+        notes = {name: rows[name] for name in wanted if name in rows.column_names}
+        notes |= {ADDRESS: addresses, "identity": _identity(rows, rules.identities, addresses)}
+        if rules.has_person:  # as people are identified
+            notes["person"] = _identity(rows, PEOPLE.element.identities, addresses)
+        if rules.addressed:
+            notes["is_addressed"] = pa.array(rows[CARRIED].to_numpy() & rules.addressed != 0)
         for block, names in rules.parts.items():
-            counted = sum(
-                holding(combined(rows[name])).astype(np.uint8) for name in names if name in rows.column_names
-            )
-            compared = compared.append_column(full(block), pa.array(counted))
-        engine.put("rows", compared)
-        self.seen.add(engine.ask(f'SELECT {ELEMENT}, modified_date, {", ".join(notes)} FROM "rows"'))
+            counted = (holding(combined(rows[name])) for name in names if name in rows.column_names)
+            notes[full(block)] = pa.array(sum(held.astype(np.uint8) for held in counted))
+        return pa.table(notes)
+
+    @property
+    def noted(self) -> list[str]:
+        """The columns of `seen`."""
+        rules = self.rules
+        person = ["person_high", "person_low"] if rules.has_person else []
+        address = [ADDRESS] if rules.has_person or rules.addressed else []
+        known = [*rules.extremes, *map(full, rules.parts), *person, *address, "high", "low"]
+        return [ELEMENT, "modified_date", "seen_at", "carried", *known]
 
     def wait(self, table: Table, rows: pa.Table) -> None:
         """Keep some rows of a child table."""
@@ -183,6 +198,35 @@ class Versions:
         return Versions(
             self.rules, self.main.only(lambda some: rows_of(some, used)), kept, self.seen, self.count
         )
+
+
+def see(every: Sequence[tuple[Versions, pa.Table]], engine: Engine) -> None:
+    """Note of which things rows of the main tables of types are versions."""
+    notes = [(versions, versions.notes(rows)) for versions, rows in every if len(rows)]
+    if notes:
+        engine.put("notes", united([_UNSEEN.empty_table(), *(some for _, some in notes)]))
+        seen, start = engine.ask(_SEEN), 0
+        for versions, some in notes:
+            versions.seen.add(seen.slice(start, len(some)).select(versions.noted))
+            versions.count += len(some)
+            start += len(some)
+
+
+def _identity(rows: pa.Table, identities: Identities, addresses: pa.Array) -> pa.ChunkedArray:
+    """Return the text of the first columns that identify each row; a person of some content, by the address, too."""
+    texts = [pa.nulls(len(rows), pa.string())]
+    for number, names in enumerate(identities):
+        columns = [rows[name] for name in names]
+        dates = (
+            column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column for column in columns
+        )
+        values = [value.cast(pa.string()) for value in dates]
+        if len(names) > 1 and "person_id" in names:
+            by_address = pc.binary_join_element_wise("", addresses, " ")
+            at = names.index("person_id")
+            values[at] = pc.coalesce(values[at], by_address)
+        texts.append(pc.binary_join_element_wise(str(number), *values, " "))
+    return pc.coalesce(*texts)
 
 
 def compared(every: Sequence[Versions], engine: Engine) -> list[Merger]:
@@ -243,27 +287,6 @@ def of_parts(rules: Rules, count: int, pipeline: Pipeline, *, again: bool) -> It
         else:
             pipeline.name("versions", _VERSIONS)
         yield Merger.of(rules, pipeline)
-
-
-def _when(columns: Sequence[str], number: int) -> str:
-    """Return the case of SQL in which columns identify a version; a person of some content, by the address, too."""
-    person = f"coalesce(person_id, ' ' || {ADDRESS})" if len(columns) > 1 else "person_id"
-    values = [person if name == "person_id" else name for name in columns]
-    present = " AND ".join(f"{value} IS NOT NULL" for value in values)
-    texts = ", ".join(f"epoch_us({value})" if value.endswith("_date") else value for value in values)
-    return f"WHEN {present} THEN concat_ws(' ', {number}, {texts})"
-
-
-def _halves(number: str, prefix: str = "", addressed: int = 0) -> list[str]:
-    halves = {"high": f"(({number}) >> 64)::UBIGINT", "low": f"(({number}) & {_LOW})::UBIGINT"}
-    if addressed:
-        instead = {"high": f"{BY_ADDRESS}::UBIGINT", "low": f"hash({ADDRESS})"}
-        is_addressed = f"{CARRIED} & {addressed} <> 0"
-        halves = {
-            name: f"CASE WHEN {is_addressed} THEN {instead[name]} ELSE {half} END"
-            for name, half in halves.items()
-        }
-    return [f"{half} AS {prefix}{name}" for name, half in halves.items()]
 
 
 def full(block: str) -> str:
