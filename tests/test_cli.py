@@ -19,21 +19,32 @@ from osdi_frames.reports.declared import KEYED
 from tests.commands import open_fifo, run
 
 
-def test_report_prints_the_totals_and_writes_every_report(little, tmp_path):
-    ran = run("report", little, "--out", tmp_path / "report", "--include", "test,cancelled,hidden")
+@pytest.fixture(scope="module")
+def report(little, tmp_path_factory):
+    """Return the folder of a report of the small archive."""
+    return tmp_path_factory.mktemp("cli") / "report"
+
+
+@pytest.fixture(scope="module")
+def printed(little, report):
+    """Write this report, and return what the terminal shows of it."""
+    ran = run("report", little, "--out", report)
     assert (ran.returncode, ran.stderr) == (0, "")
-    events, signatures = of.read_events(little), of.read_signatures(little)
-    assert (
-        f"{len(events)} events with {events.total_accepted.sum():,} RSVPs; {len(signatures):,} signatures"
-        in ran.stdout
-    )
-    written = pd.read_parquet(tmp_path / "report" / "rsvps_by_campaign.parquet")
-    campaigns = of.read_table(little, "event_campaigns")
-    assert any(f"\n{title}  " in ran.stdout for title in campaigns.title)
-    expected = of.rsvps_by_campaign(events, campaigns, include=["cancelled", "hidden"]).reset_index()
+    return ran.stdout
+
+
+def test_report_prints_the_totals_and_writes_every_report(little, printed, report):
+    tables = of.open(little).tables(["events", "event_campaigns", "signatures"])
+    events, campaigns, signatures = tables.values()
+    counted, signed = (frame[frame["excluded"].isna()] for frame in (events, signatures))
+    totals = f"{len(counted)} events with {counted.total_accepted.sum():,} RSVPs; {len(signed):,} signatures"
+    assert totals in printed
+    assert any(f"\n{title}  " in printed for title in campaigns.title)
+    written = pd.read_parquet(report / "rsvps_by_campaign.parquet")
+    expected = of.rsvps_by_campaign(events, campaigns).reset_index()
     pd.testing.assert_frame_equal(written, expected, check_dtype=False)
-    source = pd.read_csv(tmp_path / "report" / "signatures_by_source.csv", index_col="source")
-    assert source["signatures"].sum() == len(signatures)
+    source = pd.read_csv(report / "signatures_by_source.csv", index_col="source")
+    assert source["signatures"].sum() == len(signed)
 
 
 def test_report_and_export_take_filters_and_say_them(tmp_path):
@@ -368,11 +379,6 @@ def test_a_warning_and_a_report_name_the_option_and_not_the_argument(tmp_path):
 @pytest.fixture(scope="module")
 def made(little):
     return of.report(little)
-
-
-@pytest.fixture(scope="module")
-def printed(little):
-    return run("report", little).stdout
 
 
 def test_the_terminal_shows_the_changes_that_the_page_shows(made, printed):
