@@ -54,7 +54,6 @@ def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest
 
 def pytest_collection_finish() -> None:
     """Take libraries and collected tests out of garbage collection: each full one would go through all of them."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 
