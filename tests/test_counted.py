@@ -74,7 +74,7 @@ def test_reports_leave_test_sends_and_cancelled_and_hidden_events_out_and_say_so
         "not counted: 1 cancelled event, 1 hidden event, 1 test signature, 1 test attendance; "
         "include= (--include cancelled,hidden,test) counts them"
     )
-    assert str(of.report(UNCOUNTED)).splitlines()[1] == everything
+    assert str(made).splitlines()[1] == everything
     on_the_page = everything.partition(";")[0].replace("not", "Not", 1)
     assert (
         f"{on_the_page} (they can be counted in another report)<"
