@@ -78,9 +78,9 @@ _SEEN: Final = f"""SELECT * EXCLUDE ({CARRIED}, identity, person, is_addressed)
 _VERSIONS: Final = f"""SELECT * REPLACE (coalesce(high, 0) AS high, coalesce(low, {ELEMENT}::UBIGINT) AS low)
     FROM seen"""
 #: Versions of all types are compared together. The number of the type is in those of the versions and of the things.
-_OF_TYPE: Final = f"""SELECT * REPLACE ({ELEMENT} << {{bits}} | {{number}} AS {ELEMENT}, {{carried}} AS carried,
-        xor(coalesce(high, 0), {{number}}::UBIGINT) AS high){{full}}
-    FROM seen_{{number}}"""
+_OF_TYPES: Final = f"""SELECT * EXCLUDE (type) REPLACE ({ELEMENT} << {_TYPE_BITS} | type AS {ELEMENT},
+        xor(coalesce(high, 0), type::UBIGINT) AS high, CASE type {{carried}} END AS carried{{full}})
+    FROM of_types"""
 #: Of each thing the newest version is kept.
 _THINGS: Final = f"""SELECT high, low, arg_max({ELEMENT}, ({{rank}}, {ORDER})) AS kept, count(*) AS count
     FROM versions GROUP BY high, low"""
@@ -231,28 +231,34 @@ def _identity(rows: pa.Table, identities: Identities, addresses: pa.Array) -> pa
 
 def compared(every: Sequence[Versions], engine: Engine) -> list[Merger]:
     """Compare the versions of some types, but of people; return what is known of each type."""
-    pipeline, seen = Pipeline(engine), []
-    rules = Rules.joined([versions.rules for versions in every if versions.count])
-    for number, versions in enumerate(every):
-        if versions.count:
-            pipeline.put(f"seen_{number}", pa.concat_tables(versions.seen.mapped))
-            seen.append(_of_type(number, versions.rules, rules))
-    pipeline.name("seen", " UNION ALL BY NAME ".join(seen))
+    there = {number: versions.rules for number, versions in enumerate(every) if versions.count}
+    pipeline, rules = Pipeline(engine), Rules.joined([*there.values()])
+    seen = [
+        rows.append_column("type", pa.array(np.full(len(rows), number, np.int8)))
+        for number in there
+        for rows in every[number].seen.mapped
+    ]
+    if seen:
+        pipeline.put("of_types", united(seen))
+        pipeline.name("seen", _of_types(there, rules))
     count = sum(versions.count for versions in every)
-    found = Merger.joined(rules, [*of_parts(rules, count, pipeline, again=len(seen) > 1)])
+    found = Merger.joined(rules, [*of_parts(rules, count, pipeline, again=len(there) > 1)])
     return [found.of_type(number, versions.rules) for number, versions in enumerate(every)]
 
 
-def _of_type(number: int, own: Rules, rules: Rules) -> str:
-    """Return the query for versions of one type, by the rules of all."""
-    bits = [f"(carried >> {bit} & 1) << {rules.bits.index(block)}" for bit, block in enumerate(own.bits)]
-    lacking = [block for block in rules.parts if block not in own.parts] if own.has_person else []
-    return _OF_TYPE.format(
-        bits=_TYPE_BITS,
-        number=number,
-        carried=" | ".join(f"({bit})" for bit in bits) or "0",
-        full="".join(f", {_WHOLE}::UTINYINT AS {full(block)}" for block in lacking),
-    )
+def _of_types(every: Mapping[int, Rules], joined: Rules) -> str:
+    """Return the query for versions of types, by number, by the rules of all."""
+
+    def carried(rules: Rules) -> str:
+        bits = (
+            f"(carried >> {own} & 1) << {joined.bits.index(block)}" for own, block in enumerate(rules.bits)
+        )
+        return " | ".join(f"({bit})" for bit in bits) or "0"
+
+    # Where a block is not asked for of a type, its acts lack nothing of it.
+    wholes = (f", coalesce({full(block)}, {_WHOLE})::UTINYINT AS {full(block)}" for block in joined.parts)
+    cases = (f"WHEN {number} THEN {carried(rules)}" for number, rules in every.items())
+    return _OF_TYPES.format(carried=" ".join(cases), full="".join(wholes))
 
 
 def united(tables: Sequence[pa.Table]) -> pa.Table:
