@@ -27,7 +27,7 @@ class Fork:
     """A function in a process of its own, with the interface of `subprocess.Popen`."""
 
     def __init__(self, target: Callable[..., None], *args: Any) -> None:
-        self._process = _CONTEXT.Process(target=target, args=args)
+        self._process = _CONTEXT.Process(target=_interruptible, args=(target, *args))
         self._process.start()
         assert self._process.pid
         self.pid = self._process.pid
@@ -111,6 +111,12 @@ def run(text: str, *arguments: object, **options: Any) -> subprocess.CompletedPr
     with Program(text, *arguments, **options) as program:
         printed = program.communicate()
     return subprocess.CompletedProcess([text, *arguments], program.wait(), *printed)
+
+
+def _interruptible(target: Callable[..., None], *args: Any) -> None:
+    # A shell in the background lets its children ignore SIGINT.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    target(*args)
 
 
 def _run(
