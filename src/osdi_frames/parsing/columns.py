@@ -64,6 +64,8 @@ def rows(parsed: Parsed, select: Select, fit: Mask) -> pa.Table:
 
 def _take(values: pa.Array, indices: np.ndarray) -> pa.Array:
     """Return the values at indices, without a copy if these are all values in order."""
+    if values.null_count == len(values):
+        return pa.nulls(len(indices), values.type)
     are_all = len(indices) == len(values) and (indices == np.arange(len(values))).all()
     return values if are_all else values.take(pa.array(indices))
 
@@ -118,9 +120,12 @@ class _ColumnReader:
             steps = path.steps if path.sibling else (*self.head, *path.steps)
             if column.origin == "envelope":
                 steps = (ENVELOPE_STEP, *path.steps)
+            there = self.parsed.at(steps)
+            if there.null_count == len(there):
+                continue
             if values.null_count == len(values):
                 values = self._at_path(column, path, steps)
-            elif (missing := valid(self.parsed.at(steps)) & ~valid(values)).any():
+            elif (missing := valid(there) & ~valid(values)).any():
                 values = pc.replace_with_mask(
                     values, missing, self._at_path(column, path, steps, pa.array(missing))
                 )

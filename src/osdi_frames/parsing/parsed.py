@@ -217,6 +217,9 @@ def _cast_normal(kind: Type, texts: pa.Array) -> Read:
     A text may be that of a JSON object or list, which is no value of a string column. Numbers beyond 64 bits and
     days that are not in the calendar cannot be cast.
     """
+    if texts.null_count == len(texts):  # as most declared values of a form
+        is_cast = texts.type if kind in ("string", "json", "list<string>") else arrow_type(kind)
+        return pa.nulls(len(texts), is_cast), np.ones(len(texts), bool)
     match kind:
         case "string":
             return texts, ~starts_with(texts, "{", "[")

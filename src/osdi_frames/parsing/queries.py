@@ -254,11 +254,16 @@ PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')),
     'value': CASE WHEN NOT ({_CONTAINER}) THEN from_json(pair.value, '"VARCHAR"') END }})"""
 
 
+_PAIRS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("misplaced", pa.bool_()), ("value", pa.string())]))
+
+
 def pairs_of(engine: Engine, objects: pa.Array) -> pa.Array:
     """Split the JSON texts of objects into lists of key, value and misplaced, which says that a value is no scalar.
 
     The list is null for a text that is not an object or has a key twice.
     """
+    if objects.null_count == len(objects):
+        return pa.nulls(len(objects), _PAIRS_TYPE)
     engine.put("texts", pa.table({"text": objects}))
     return combined(engine.ask(f"SELECT {PAIRS} AS value FROM texts")["value"])
 
