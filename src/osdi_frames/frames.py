@@ -32,10 +32,9 @@ def _dtype(kind: pa.DataType) -> Any:
 
 def frame(table: pa.Table) -> pd.DataFrame:
     """Return an Arrow table as a DataFrame of the dtypes that pandas users expect."""
-    # Most tables of a small archive are empty: to copy such a frame takes a tenth of the time of making it.
-    is_known = (
-        not len(table) and not table.schema.metadata
-    )  # metadata can name an index, and are not compared
+    # Most tables of a small archive are empty: to copy such a frame takes less than to make it. Schemas are compared
+    # without metadata, of which those of pandas can name an index.
+    is_known = not len(table) and table.schema.pandas_metadata is None
     return _empty(table.schema).copy() if is_known else _converted(table)
 
 
