@@ -190,6 +190,17 @@ def test_a_pretty_document_above_the_limit_is_skipped_as_a_whole(tmp_path):
     assert problem.place.source_line == json.dumps(event(0), indent=0).count("\n") + 2
 
 
+def test_a_document_of_just_the_limit_is_read_and_one_of_a_byte_more_is_a_problem(tmp_path):
+    path, size = tmp_path / "a.ndjson", len(json.dumps(event(0)))
+    path.write_text(
+        "".join(f"{json.dumps(event(number))}{end}" for number, end in enumerate((" \n", "\n", "")))
+    )
+    assert numbers(documents(path, Limits(document_bytes=size))[0]) == [0, 1, 2]
+    assert documents(path, Limits(document_bytes=size))[1] == []
+    found, problems = documents(path, Limits(document_bytes=size - 1))
+    assert (numbers(found), [problem.place.source_line for problem in problems]) == ([], [1, 2, 3])
+
+
 @pytest.mark.parametrize(
     ("pack", "suffix"),
     [(gzip.compress, "gz"), (zstd, "zst"), (bz2.compress, "bz2"), (lzma.compress, "xz")],
