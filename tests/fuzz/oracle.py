@@ -127,10 +127,15 @@ def entries_of(folder: Path) -> dict[str, bool | None]:
     return found
 
 
+def shown_name(path: str) -> str:
+    """Return a path as rows and problems show it: what is not UTF-8 is escaped."""
+    return path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
 def reading_of(path: str) -> Reading:
     """Read one file of a folder."""
     into = Reading()
-    shown = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    shown = shown_name(path)
     try:
         mode = Path(path).stat().st_mode
     except OSError as error:

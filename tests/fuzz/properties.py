@@ -15,7 +15,7 @@ import pyarrow as pa
 import osdi_frames as of
 from tests import reference
 
-from .oracle import Reading, entries_of, files_of, reading_of
+from .oracle import Reading, entries_of, files_of, reading_of, shown_name
 
 Row = dict[str, Any]
 LARGE = "events", "signatures"
@@ -189,7 +189,8 @@ def with_others_agree(source: str, table: str, failures: list[str]) -> None:
 
 def is_clear(row: Row, readings: dict[str, Reading]) -> bool:
     name = row["source_file"]
-    owners = [readings[file] for file in readings if name == file or name.startswith(f"{file}!")]
+    shown = {shown_name(file): reading for file, reading in readings.items()}
+    owners = [reading for file, reading in shown.items() if name == file or name.startswith(f"{file}!")]
     return all(owner.is_clear(name, row["source_line"]) for owner in owners)
 
 
