@@ -122,7 +122,7 @@ CLEAR = {
         "events",
         1,
     ),
-    "lists in lists": (inside_lists([ELEMENT], 900), "signatures", 1),
+    "lists in lists": (inside_lists([ELEMENT], 490), "signatures", 1),
     "a page under body without a time": ({"body": embedding("osdi:events", EVENT)}, "events", 1),
 }
 

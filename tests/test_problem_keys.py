@@ -258,16 +258,22 @@ def test_check_lists_unknown_keys_of_pages_and_of_envelopes(name: str, tmp_path:
 
 
 def test_what_a_query_takes_and_json_or_python_does_not_is_one_problem_of_its_document(tmp_path):
-    """A constant spelled otherwise than NaN and Infinity is not JSON, whatever is read; nor is what nests too deep."""
-    path, deep = tmp_path / "a.ndjson", "[" * 20_000 + "]" * 20_000
+    """A constant spelled otherwise than NaN and Infinity is not JSON, whatever is read.
+
+    What nests deeper than 500 levels is a problem, too, in a key that is read and in another one.
+    """
+    path = tmp_path / "a.ndjson"
+    lists, objects = ("[" * 500 + "]" * 500, '{"a": ' * 499 + "[] " + "}" * 499)
     odd = [
         f'{{"title": "Picnic", "total_accepted": 3, "capacity": {misplaced}}}'
-        for misplaced in ("nan", "-NaN", "inf", "-INF", "infinity", deep)
+        for misplaced in ("nan", "-NaN", "inf", "-INF", "infinity", "[" * 20_000 + "]" * 20_000)
     ]
-    path.write_text("\n".join([*odd, '{"title": "Tea", "total_accepted": 1}']))
+    odd += [f'{{"title": "Picnic", "total_accepted": 3, "x": {deep}}}' for deep in (lists, objects)]
+    fit = f'{{"title": "Tea", "total_accepted": 1, "x": {lists[1:-1]}, "y": {objects[6:-1]}, "z": "{"]" * 500}"}}'
+    path.write_text("\n".join([*odd, fit]))
     for columns in (["title", "capacity"], None):
-        with pytest.warns(ProblemsWarning, match="skipped 6 problems"):
+        with pytest.warns(ProblemsWarning, match="skipped 8 problems"):
             assert of.read_events(path, columns=columns, on_error="skip")["title"].tolist() == ["Tea"]
     errors = of.check(path).query("severity == 'error'")
     assert {*errors["problem"]} == {"not JSON"}
-    assert errors["count"].sum() == 6
+    assert errors["count"].sum() == 8

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
+from itertools import accumulate
 from typing import Any, Final, NoReturn
 
 _DIGITS = 4300  # of an integer; Python makes no number of more, which then stay text
+_DEEPEST = 500  # levels of a document, half of what Python decodes from a short stack
+
+#: Patterns of what may nest deeper than is decoded: it closes two hundred levels in a row. A search for each is quick,
+#: since it begins with one certain character.
+DEEP: Final = tuple(rf"\{bracket}(?:\s*[\]}}]){{199}}" for bracket in "]}")
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_BRACKET = re.compile(r"[\[{\]}]")
+
+
+def _is_too_deep(document: str) -> bool:
+    """Return whether JSON nests deeper than is decoded."""
+    if not any(re.search(pattern, document) for pattern in DEEP):
+        return False
+    steps = (1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(_STRING.sub("", document)))
+    return max(accumulate(steps)) > _DEEPEST
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -48,14 +66,18 @@ class LenientDecoder:
     def decode(self, text: str, at: int = 0) -> tuple[Any, int]:
         """Return the document at a position of a text, and its end.
 
-        What `json.JSONDecoder.raw_decode` raises is raised.
+        What `json.JSONDecoder.raw_decode` raises is raised; a RecursionError for all that nests deeper than 500 levels,
+        so that it does not depend on the caller's stack.
 
         >>> LenientDecoder().decode('{"a": [-Infinity, NaN, 1e400]}')
         ({'a': ['-Infinity', 'NaN', '1e400']}, 30)
         """
         self.twice.clear()
         self.unusual.clear()
-        return self._decoder.raw_decode(text, at)
+        value, end = self._decoder.raw_decode(text, at)
+        if _is_too_deep(text[at:end]):
+            raise RecursionError(f"more than {_DEEPEST} levels")
+        return value, end
 
     def _as_text(self, found: str) -> str:
         self.unusual[found] += 1

@@ -38,7 +38,7 @@ SPACE = re.compile(r"[ \t\r\n]*")
 STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|(?<!-)(\bNaN\b|-?\bInfinity\b)')
 #: A line of text before JSON may be the line of a log, which is read.
 TEXT_AND_JSON = re.compile(r'[^\[{"\]},\n][^\n]*\{[ \t]*\\?"')
-DEEPEST = 400  # levels; what is nested deeper is ambiguous
+DEEPEST = 500  # levels; what is nested deeper is ambiguous
 
 
 @dataclass

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from osdi_frames.arrow import cast, valid
 from osdi_frames.document_forms import Form, form_by_types, is_wrapper, probes, value_at
 from osdi_frames.engine import Engine, engine, refused
+from osdi_frames.json_decoding import DEEP
 from osdi_frames.messages import field_name
 from osdi_frames.parsing import queries
 from osdi_frames.parsing.columns import rows
@@ -224,10 +225,13 @@ class _CleanReader(_Reader):
         return select_documents(documents, self.others, invert=True)
 
     def _decoded(self, group: pa.Table) -> pa.Table:
-        """Return documents as text, without those that are not UTF-8 or that DuckDB would read though not JSON."""
+        """Return documents as text, without those that are not UTF-8 or that only DuckDB would read.
+
+        These are not JSON, or nest deeper than Python decodes.
+        """
         texts = [cast(chunk, pa.string()) for chunk in group["document"].chunks]
         text = pa.chunked_array(texts, pa.string())
-        lax = pc.fill_null(_matches_any(text, queries.LAX), True)
+        lax = pc.fill_null(_matches_any(text, (*queries.LAX, *DEEP)), True)
         self.others.update(group["number"].filter(lax).to_pylist())
         index = group.schema.get_field_index("document")
         return self._without_others(group.set_column(index, "document", text))
