@@ -5,7 +5,7 @@ A `Mask` is a boolean NumPy array, in which a null of the Arrow array is False.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -171,6 +171,11 @@ def replaced(rows: pa.Table, at: np.ndarray, values: pa.Table) -> pa.Table:
         both = pa.chunked_array([*rows[name].chunks, *values[name].cast(field.type).chunks], field.type)
         rows = with_column(rows, field, both.combine_chunks().take(pa.array(indices)))
     return rows
+
+
+def united(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of tables, some of which may lack columns."""
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def with_column(rows: pa.Table, field: pa.Field, values: pa.Array | pa.ChunkedArray) -> pa.Table:

@@ -22,15 +22,9 @@ import pyarrow.compute as pc
 from osdi_frames.arrow import among, are_parts, combined, folded, replaced, with_column
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
+from osdi_frames.resolving.merging import PERSON_ID, Merger
 from osdi_frames.resolving.spilled import SpilledTables
-from osdi_frames.resolving.versions import (
-    ADDRESS,
-    BY_ADDRESS,
-    PERSON_ID,
-    Merger,
-    Rules,
-    full,
-)
+from osdi_frames.resolving.versions import ADDRESS, BY_ADDRESS, Rules, full
 from osdi_frames.tables import TABLES, main_table
 from osdi_frames.tables.act import DATES
 from osdi_frames.tables.people import PEOPLE, id_of_address

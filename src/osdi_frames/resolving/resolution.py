@@ -128,26 +128,29 @@ class Resolution:
         """The columns of tables that actions are made of, where any are needed."""
         self.asked = asked
         """The columns of the tables that documents hold, those included that actions are made of, and filters need."""
-        self.types = tuple(dict.fromkeys(table.element for table in asked))
-        """The types that are asked for."""
-        if self.actions:
-            self.types = tuple(dict.fromkeys((*self.types, *(table.element for table in self.made_of))))
+        shown = (*asked, *(self.made_of if self.actions else ()))
+        self.types = tuple(dict.fromkeys(table.element for table in shown))
+        """The types that are asked for, and those that actions are made of."""
         self.merges = request.dedupe is True
         """Whether the blocks of a thing come from different versions."""
         self.identities = {table.element: _identities(table.element, request.dedupe) for table in asked}
-        for table, names in self._needed_by_others():
-            asked[table] = tuple(dict.fromkeys((*asked.get(table, ()), *table.select(names))))
-            self.identities.setdefault(table.element, table.element.identities if self.merges else ())
-        if self.has_reasons:
-            self.identities.setdefault(EVENT, EVENT.identities)
-        for table in ACTS if self.person_columns else ():
-            self.identities.setdefault(table.element, table.element.identities)
+        self._add_what_others_need()
         self.kept: Counter[str] = Counter()
         """How many different elements there are of each type, those that filters leave out included."""
         self.known_by_address = 0
         """How many people have no id: their e-mail address is all that tells them from others."""
         self.unplaced: Counter[str] = Counter()
         """How many acts of each type refer to nothing that is known, so that filters leave them out."""
+
+    def _add_what_others_need(self) -> None:
+        """Add columns that the rows of other tables are made of or decided by, and the types of these."""
+        for table, names in self._needed_by_others():
+            self.asked[table] = tuple(dict.fromkeys((*self.asked.get(table, ()), *table.select(names))))
+            self.identities.setdefault(table.element, table.element.identities if self.merges else ())
+        if self.has_reasons:
+            self.identities.setdefault(EVENT, EVENT.identities)
+        for table in ACTS if self.person_columns else ():
+            self.identities.setdefault(table.element, table.element.identities)
 
     def _needed_by_others(self) -> Iterator[tuple[Table, tuple[str, ...]]]:
         """Yield the columns of tables that actions, titles and filters need."""

@@ -12,26 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.arrow import among, replaced, same_texts, with_column
+from osdi_frames.arrow import among, replaced, same_texts, united, with_column
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import actions, gone, people
 from osdi_frames.resolving.filters import Linked, Occurring, in_order_of_reference
+from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts, of_type, pruned, with_type
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE, Resolution, Rows
 from osdi_frames.resolving.spilled import SpilledTables
-from osdi_frames.resolving.versions import (
-    PERSON_ID,
-    Merger,
-    Versions,
-    compared,
-    of_parts,
-    of_type,
-    rows_of,
-    see,
-    united,
-    with_type,
-)
+from osdi_frames.resolving.versions import Versions, rows_of, see
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
@@ -94,7 +84,7 @@ class Collected:
 
     def pruned(self, engine: Engine) -> Collected:
         """Return what can be used of it, whatever is collected elsewhere."""
-        versions = {element: some.pruned(engine) for element, some in self.versions.items()}
+        versions = {element: pruned(some, engine) for element, some in self.versions.items()}
         return replace(self, versions=versions)
 
     def number_from(self, offset: int) -> None:

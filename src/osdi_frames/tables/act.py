@@ -6,7 +6,6 @@ An act is something that a person did: signed, RSVPed, submitted, donated, wrote
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from osdi_frames.tables import resource
@@ -186,54 +185,63 @@ def tags_of(table: Table) -> Table:
     return entries_of(table, "tags", "add_tags[]", "tag", tag, block="tags")
 
 
-def act_tables(table: Table, *others: Table) -> tuple[Table, ...]:
-    """Return the tables of an act: its own, and those of the lists that every act has; `others` are its own lists."""
-    child = partial(entries_of, table)
-    return (
-        table,
-        tags_of(table),
-        child(
-            "emails",
-            "person.email_addresses[]",
-            "e-mail address",
+#: The lists that every person of an act has: name, path, whose rows these are, columns and block.
+_LISTS_OF_PERSONS: tuple[tuple[str, str, str, tuple[Column, ...], str], ...] = (
+    (
+        "emails",
+        "person.email_addresses[]",
+        "e-mail address",
+        (
             *_PLACE,
             column("address", "E-mail address.", privacy=EMAIL),
             column("status", "Status of the address."),
-            block="email",
         ),
-        child(
-            "phones",
-            "person.phone_numbers[]",
-            "phone number",
+        "email",
+    ),
+    (
+        "phones",
+        "person.phone_numbers[]",
+        "phone number",
+        (
             *_PLACE,
             column("number", "Phone number.", privacy=PHONE),
             column("number_type", "Type of the number."),
             column("status", "Status of the number."),
-            block="phone",
         ),
-        child(
-            "addresses",
-            "person.postal_addresses[]",
-            "postal address",
-            *_PLACE,
-            *placed(resource.LOCATION, ""),
-            block="location",
-        ),
-        child(
-            "custom_fields",
-            "person.custom_fields{}",
-            "custom field",
+        "phone",
+    ),
+    (
+        "addresses",
+        "person.postal_addresses[]",
+        "postal address",
+        (*_PLACE, *placed(resource.LOCATION, "")),
+        "location",
+    ),
+    (
+        "custom_fields",
+        "person.custom_fields{}",
+        "custom field",
+        (
             Column("name", "string", (), (), "Name of the field.", "key", privacy=SENSITIVE),
             column("value", "Value of the field.", ".", privacy=IDENTIFYING),
-            block="custom_fields",
         ),
-        child(
-            "identifiers",
-            "identifiers[]",
-            "identifier",
-            resource.SYSTEM,
-            replace(resource.IDENTIFIER, privacy=pseudonym(table.element.name)),
-            block="act",
+        "custom_fields",
+    ),
+)
+
+
+def act_tables(table: Table, *others: Table) -> tuple[Table, ...]:
+    """Return the tables of an act: its own, and those of the lists that every act has; `others` are its own lists."""
+    identifier = replace(resource.IDENTIFIER, privacy=pseudonym(table.element.name))
+    return (
+        table,
+        tags_of(table),
+        *(
+            entries_of(table, name, at, whose, *columns, block=block)
+            for name, at, whose, columns, block in _LISTS_OF_PERSONS
+        ),
+        entries_of(
+            table, "identifiers", "identifiers[]", "identifier", resource.SYSTEM, identifier, block="act"
         ),
         *others,
     )
