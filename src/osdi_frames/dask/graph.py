@@ -1,6 +1,6 @@
 """The task graph of a reading: partitions are read, compared, and resolved.
 
-What was seen of the versions goes to the task that compares them. Each partition then resolves the things whose newest
+The notes of the versions go to the task that compares them. Each partition then resolves the things whose newest
 version it has; the rows of other versions that these need come from where they were read.
 """
 
@@ -84,16 +84,16 @@ def graph(
     (`name`, number) calls `finish` with what is resolved of one.
     """
     numbers, resolution, last = range(len(parts)), Resolution(request), len(parts)
-    read, seen, donors, known, acted = (
-        f"{name}-{step}" for step in ("read", "seen", "donors", "known", "acted")
+    read, notes, lent, known, acted = (
+        f"{name}-{step}" for step in ("read", "notes", "lent", "known", "acted")
     )
     decided, persons = (f"{name}-decided", 0), (f"{name}-persons", 0)
     tasks: dict[Keys, Any] = {(read, number): (_read, parts[number], request) for number in numbers}
-    tasks |= {(seen, number): (_seen, (read, number)) for number in numbers}
-    tasks[decided] = (_decided, request, [(seen, number) for number in numbers])
-    tasks |= {(donors, number): (_donors, (read, number), number, decided) for number in numbers}
-    lent = [(donors, number) for number in numbers]
-    of = {number: (request, (read, number), number, decided, lent) for number in numbers}
+    tasks |= {(notes, number): (_notes, (read, number)) for number in numbers}
+    tasks[decided] = (_decided, request, [(notes, number) for number in numbers])
+    tasks |= {(lent, number): (_lent, (read, number), number, decided) for number in numbers}
+    every_lent = [(lent, number) for number in numbers]
+    of = {number: (request, (read, number), number, decided, every_lent) for number in numbers}
     shared: list[Keys] = []
     if resolution.has_reasons or resolution.linking:
         tasks |= {(known, number): (_known, *of[number]) for number in numbers}
@@ -131,11 +131,10 @@ def _compressed(rows: Sequence[pa.Table]) -> pa.Buffer:
     return sink.getvalue()
 
 
-def _seen(part: PartRows) -> Collected:
+def _notes(part: PartRows) -> Collected:
     """Return a partition's versions without their rows."""
     versions = {
-        element: Versions(some.rules, seen=some.seen, count=some.count)
-        for element, some in part.collected.versions.items()
+        element: Versions(some.rules, notes=some.notes) for element, some in part.collected.versions.items()
     }
     return replace(part.collected, versions=versions)
 
@@ -153,16 +152,16 @@ def _decided(request: Request, parts: Sequence[Collected]) -> Decided:
     return Decided(decisions, every.parents, every.linked, starts)
 
 
-def _donors(part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Table]:
+def _lent(part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Table]:
     """Return the rows that other partitions may need, by table."""
     part.collected.number_from(decided.starts[number])
-    donors = {}
+    lent = {}
     for element, wanted in decided.decisions.lent().items():
         versions = part.collected.versions[element]
         for table, rows in [(main_table(element), versions.main), *versions.children.items()]:
             if found := [rows_of(some, wanted) for some in rows]:
-                donors[table] = pa.concat_tables(found)
-    return donors
+                lent[table] = pa.concat_tables(found)
+    return lent
 
 
 def _resolver(
@@ -171,7 +170,7 @@ def _resolver(
     part: PartRows,
     number: int,
     decided: Decided,
-    donors: Sequence[Mapping[Table, pa.Table]],
+    lent: Sequence[Mapping[Table, pa.Table]],
     known: Sequence[tuple[pa.Table, Linked]] = (),
 ) -> tuple[Resolver, Decisions]:
     """Return what resolves a partition, and by what; `known` is what all partitions know of what others refer to."""
@@ -183,31 +182,31 @@ def _resolver(
     for element, versions in part.collected.versions.items():
         tables = {main_table(element): versions.main, **versions.children}
         for table in dict.fromkeys(
-            (*tables, *(name for lent in donors for name in lent if name.element == element))
+            (*tables, *(name for some in lent for name in some if name.element == element))
         ):
             resolver.every[table] = every = SpilledTables()
-            for other, lent in enumerate(donors):
+            for other, found in enumerate(lent):
                 own = tables.get(table, ()) if other == number else ()
-                for some in own or ([lent[table]] if table in lent else ()):
+                for some in own or ([found[table]] if table in found else ()):
                     every.add(some)
     return resolver, resolver.settled(decided.decisions)
 
 
 def _known(
-    request: Request, part: PartRows, number: int, decided: Decided, donors: Any
+    request: Request, part: PartRows, number: int, decided: Decided, lent: Any
 ) -> tuple[pa.Table, Linked]:
     """Return what a partition knows of what others refer to."""
     with engine() as connection:
-        resolver, decisions = _resolver(connection, request, part, number, decided, donors)
+        resolver, decisions = _resolver(connection, request, part, number, decided, lent)
         return resolver.known(decisions)
 
 
 def _parts(
-    request: Request, part: PartRows, number: int, decided: Decided, donors: Any, known: Any
+    request: Request, part: PartRows, number: int, decided: Decided, lent: Any, known: Any
 ) -> list[tuple[str, pa.Buffer]]:
     """Return what actions are made of in a partition."""
     with engine() as connection:
-        resolver, decisions = _resolver(connection, request, part, number, decided, donors, known)
+        resolver, decisions = _resolver(connection, request, part, number, decided, lent, known)
         return [(name, _compressed([some])) for name, some in resolver.parts(decisions)]
 
 
@@ -217,13 +216,13 @@ def _finished(
     part: PartRows,
     number: int,
     decided: Decided,
-    donors: Any,
+    lent: Any,
     known: Any,
     persons: list[pa.Array],
 ) -> Any:
     """Call a function with the resolved rows of a partition."""
     with engine() as connection:
-        resolver, decisions = _resolver(connection, request, part, number, decided, donors, known)
+        resolver, decisions = _resolver(connection, request, part, number, decided, lent, known)
         resolver.linked.kept[PEOPLE.element.own_id] += persons
 
         def rows() -> Rows:

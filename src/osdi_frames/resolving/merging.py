@@ -27,7 +27,7 @@ from osdi_frames.resolving.versions import (
     rows_of,
 )
 
-#: The source of the id of a person, where versions of others are the person's, too.
+#: The column of `Merger.sources` with the version that the id of a person comes from.
 PERSON_ID: Final = "id"
 
 _GROUPED = 1 << 17  # versions that are grouped at once: their groups take 160 bytes each
@@ -44,7 +44,7 @@ _NO_FULLER: Final = pa.schema(
 
 #: What has no identity is a thing of its own, by its number.
 _VERSIONS: Final = f"""SELECT * REPLACE (coalesce(high, 0) AS high, coalesce(low, {ELEMENT}::UBIGINT) AS low)
-    FROM seen"""
+    FROM notes"""
 #: Versions of all types are compared together. The number of the type is in those of the versions and of the things.
 _OF_TYPES: Final = f"""SELECT * EXCLUDE (type) REPLACE ({ELEMENT} << {_TYPE_BITS} | type AS {ELEMENT},
         xor(coalesce(high, 0), type::UBIGINT) AS high, CASE type {{carried}} END AS carried{{full}})
@@ -59,7 +59,7 @@ _SEVERAL: Final = f"""SELECT versions.*, kept, row_number() OVER (ORDER BY {ORDE
 _PERSONS: Final = f"""SELECT * REPLACE (
         coalesce(person_high, if({ADDRESS} IS NULL, NULL, {BY_ADDRESS}))::UBIGINT AS person_high,
         coalesce(person_low, {ADDRESS}) AS person_low)
-    FROM (%s) WHERE coalesce(person_low, {ADDRESS}) IS NOT NULL"""
+    FROM ({{persons}}) WHERE coalesce(person_low, {ADDRESS}) IS NOT NULL"""
 #: A version can have another person than the thing, or one where the thing has none.
 _MOVED: Final = f"""SELECT {ELEMENT},
         coalesce(own.person_high, if(own.{ADDRESS} IS NULL, 0, {BY_ADDRESS})) AS person_high,
@@ -73,14 +73,14 @@ def compared(every: Sequence[Versions], engine: Engine) -> list[Merger]:
     """Compare the versions of some types, but of people; return what is known of each type."""
     there = {number: versions.rules for number, versions in enumerate(every) if versions.count}
     pipeline, rules = Pipeline(engine), Rules.joined([*there.values()])
-    seen = [
+    notes = [
         rows.append_column("type", pa.array(np.full(len(rows), number, np.int8)))
         for number in there
-        for rows in every[number].seen.mapped
+        for rows in every[number].notes.mapped
     ]
-    if seen:
-        pipeline.put("of_types", united(seen))
-        pipeline.name("seen", _of_types(there, rules))
+    if notes:
+        pipeline.put("of_types", united(notes))
+        pipeline.name("notes", _of_types(there, rules))
     count = sum(versions.count for versions in every)
     found = Merger.joined(rules, [*of_parts(rules, count, pipeline, again=len(there) > 1)])
     return [found.of_type(number, versions.rules) for number, versions in enumerate(every)]
@@ -116,7 +116,7 @@ def of_type(rows: pa.Table, number: int, names: Sequence[str]) -> pa.Table:
 
 
 def of_parts(rules: Rules, count: int, pipeline: Pipeline, *, again: bool) -> Iterator[Merger]:
-    """Compare so many versions, for which `seen` stands; all of a thing are in one of some parts of them.
+    """Compare so many versions, whose notes `notes` stands for, in parts: all versions of a thing are in one part.
 
     With `again` it takes less to make these once than with each query that reads them.
     """
@@ -142,7 +142,7 @@ def pruned(versions: Versions, engine: Engine) -> Versions:
     for table, rows in versions.children.items():
         children[table] = rows.only(lambda some: rows_of(some, used))
     main = versions.main.only(lambda some: rows_of(some, used))
-    return Versions(rules, main, children, versions.seen, versions.count)
+    return Versions(rules, main, children, versions.notes)
 
 
 def _newest_full(block: str) -> str:
@@ -182,9 +182,8 @@ class Merger:
         if rules.has_person:
             single, merged = _persons(rules)
             is_merged = len(found.sources) > 0
-            persons = pipeline.ask(
-                _PERSONS % (f"{single} UNION ALL BY NAME {merged}" if is_merged else single)
-            )
+            every = f"{single} UNION ALL BY NAME {merged}" if is_merged else single
+            persons = pipeline.ask(_PERSONS.format(persons=every))
             moved = pipeline.ask(_MOVED).cast(_NOBODY) if is_merged else _NOBODY.empty_table()
             found = replace(found, persons=persons, moved=moved)
         return found
@@ -224,7 +223,10 @@ class Merger:
         return replace(self, kept=things, sources=sources, fuller=fuller)
 
     def settled(self, rows: SpilledTables) -> Merger:
-        """Return the same with the sources of blocks that are a part of older ones; `rows` are of all versions."""
+        """Return this with an older version as the source of each block of which the newest has only a part.
+
+        `rows` are those of all versions. The newest has a part if what it has is the same in the older one.
+        """
         sources = self.sources
         for block, names in self.rules.parts.items():
             fuller = self.fuller.filter(pc.equal(self.fuller["block"], block))
@@ -260,10 +262,10 @@ class Merger:
             columns.append(pc.list_flatten(self.sources[f"all_{self.rules.collected}"]).to_numpy())
         return np.unique(np.concatenate([self.several, *columns]))
 
-    def merge(self, rows: pa.Table, blocks: Mapping[str, str], donors: SpilledTables) -> pa.Table:
+    def merge(self, rows: pa.Table, blocks: Mapping[str, str], versions: SpilledTables) -> pa.Table:
         """Return rows of kept versions, each block from the version it comes from.
 
-        `blocks` says to which block columns belong; `donors` has the rows of the other versions.
+        `blocks` says which block each column belongs to; `versions` has the rows of all versions that lend some.
         """
         at, sources = self.of_several(rows)
         there = [name for name in (*self.rules.blocks, PERSON_ID) if name in sources.column_names]
@@ -272,7 +274,7 @@ class Merger:
             numbers = sources[block].to_numpy()
             differ = numbers != sources["kept"].to_numpy()
             if columns and differ.any():
-                rows = replaced(rows, at[differ], donors.take(numbers[differ], columns))
+                rows = replaced(rows, at[differ], versions.take(numbers[differ], columns))
         extremes = [name for name in self.rules.extremes if name in rows.column_names]
         return replaced(rows, at, sources.select(extremes)) if extremes and len(at) else rows
 

@@ -221,10 +221,19 @@ _NO_PERSONS: Final = pa.table({name: pa.array([], pa.uint64()) for name in ("low
 
 
 def identify(persons: pa.Table, moved: Mapping[int, pa.Table], pipeline: Pipeline) -> int:
-    """Let `seen` stand for versions of people under the persons they are, with `is_own` where their own id says so.
+    """Let `notes` stand for notes of versions of people with the identity of the person that each is a version of.
 
-    `persons` are these versions; `moved` are `Merger.moved` of acts, by the number of their source. `owners` stands
-    for the addresses that are those of one id. Returns how many people are known by their address alone.
+    `is_own` says where the version itself has this identity; `owners` stands for the addresses that a single id has.
+    Returns how many people are known by their address alone.
+
+    Parameters
+    ----------
+    persons
+        These notes, with the identities that the versions have themselves.
+    moved
+        `Merger.moved` of acts, by the number of their source.
+    pipeline
+        Where the names are given.
     """
     of_people = [
         with_column(some, some.schema.field(ELEMENT), pc.add(pc.multiply(some[ELEMENT], PERSONS), number))
@@ -235,7 +244,7 @@ def identify(persons: pa.Table, moved: Mapping[int, pa.Table], pipeline: Pipelin
     pipeline.name("with_acts", _WITH_ACTS)
     loose = pipeline.keep("loose", _LOOSE)
     owners = pipeline.keep("owners", _OWNERS)
-    pipeline.name("seen", _IDENTIFIED)
+    pipeline.name("notes", _IDENTIFIED)
     return len(loose) - len(owners)
 
 
@@ -261,7 +270,7 @@ def changeable(
 ) -> np.ndarray:
     """Return the numbers of the acts whose persons another version can change, or be changed by, sorted.
 
-    It takes what was seen of acts and of other persons; with `again`, persons of several versions are among them.
+    It takes the notes of acts and of other persons; with `again`, persons of several versions are among them.
     """
     own = pa.concat_tables([some.select([ELEMENT, "person_low", ADDRESS]) for some in acts])
     others = pa.concat_tables([_NO_PERSONS, *(some.select(["low", ADDRESS]) for some in persons)])
@@ -291,43 +300,44 @@ _ACTS: Final = f"""SELECT actors.* REPLACE (coalesce(owners.high, person_high) A
     FROM actors LEFT JOIN owners ON person_high = {BY_ADDRESS} AND person_low = owners.{ADDRESS}"""
 
 
-def donors(acts: pa.Table, persons: Merger, pipeline: Pipeline) -> pa.Table:
-    """Return which acts take something from persons; these have been compared last.
+def taken(acts: pa.Table, persons: Merger, pipeline: Pipeline) -> pa.Table:
+    """Return which acts take something from which persons.
 
-    By the number of the act that is `kept`: that of the `person`; whether the act has the person's id from there; and,
-    by block, whether it has some of that itself, null where it takes nothing. `acts` are `Merger.persons`, for which
-    `actors` stands.
+    The columns are the numbers of the act's and the person's kept versions, `kept` and `person`; whether the act takes
+    the person's id; and for each block whether the act has a part of it, null where it takes nothing of the block.
+    `acts` are `Merger.persons` of the acts, as the relation `actors`. `pipeline` has just compared the persons.
     """
     blocks = [block for block in persons.rules.parts if full(block) in acts.column_names]
     columns = ", ".join(["carried", *map(full, persons.rules.parts)])
     queries = [_SINGLE, _MERGED] if len(persons.sources) else [_SINGLE]
     pipeline.name("acts", _ACTS)
     pipeline.name("known", " UNION ALL ".join(query.format(columns=columns) for query in queries))
-    taken = {PERSON_ID: PERSON_ID}
+    hows = {PERSON_ID: PERSON_ID}
     for block in blocks:
         own = f"acts.{full(block)}"
         gives = f"known.{persons.rules.carries(block)} AND ({own} < 0 OR {own} < known.{full(block)})"
-        taken[block] = f"CASE WHEN {gives} THEN {own} >= 0 END"
+        hows[block] = f"CASE WHEN {gives} THEN {own} >= 0 END"
     return pipeline.ask(
-        f"""SELECT acts.kept, known.kept AS person, {", ".join(f"{how} AS {name}" for name, how in taken.items())}
+        f"""SELECT acts.kept, known.kept AS person, {", ".join(f"{how} AS {name}" for name, how in hows.items())}
         FROM acts JOIN known ON person_high = high AND person_low = low
-        WHERE {" OR ".join(f"({how}) IS NOT NULL" if name != PERSON_ID else name for name, how in taken.items())}"""
+        WHERE {" OR ".join(f"({how}) IS NOT NULL" if name != PERSON_ID else name for name, how in hows.items())}"""
     )
 
 
 def fill(
-    rows: pa.Table, donors: pa.Table, merger: Merger, persons: SpilledTables, collected: Collection[str]
+    rows: pa.Table, taken: pa.Table, merger: Merger, persons: SpilledTables, collected: Collection[str]
 ) -> pa.Table:
-    """Return rows of acts with what they lack of their persons; who is known by an address has an id of it.
+    """Return rows of acts with what they take from persons; a person known by an address has an id made of it.
 
-    `persons` has the collected columns of people, of which `merger` says what is of whom.
+    `taken` is what the function of this name returns; `persons` has the `collected` columns of all versions of people,
+    and `merger` says from which of these each block of a person comes.
     """
     ids, _ = with_ids(rows["person_id"], rows["email"])
     rows = with_column(rows, rows.schema.field("person_id"), ids)
     numbers, names = rows[ELEMENT].to_numpy(), np.full(len(rows), None, object)
-    acts = donors["kept"].to_numpy()
+    acts = taken["kept"].to_numpy()
     every = np.flatnonzero(among(numbers, acts))
-    some = donors.take(pa.array(np.searchsorted(acts, numbers[every])))
+    some = taken.take(pa.array(np.searchsorted(acts, numbers[every])))
 
     def lent(is_lent: np.ndarray, block: str, columns: Sequence[str]) -> tuple[np.ndarray, pa.Table]:
         versions = merger.versions_of(block, some["person"].to_numpy()[is_lent])

@@ -207,7 +207,7 @@ class Resolution:
         ordering = ("person_id", "email", "created_date", "modified_date", *ENVELOPE)
         return tuple(dict.fromkeys((*people.with_whole_blocks(wanted), *ordering))) if wanted else ()
 
-    def resolved(self, table: Table) -> dict[str, None]:
+    def resolved_columns(self, table: Table) -> dict[str, None]:
         """Return the columns of a table that are made of resolved rows, each after those it needs."""
         asked = {column.name for column in self.asked.get(table, ()) if column.origin == "resolved"}
         asked |= {"excluded"} if table == EVENTS and self.has_reasons else set()
@@ -217,7 +217,9 @@ class Resolution:
     @property
     def asks_what_is_gone(self) -> bool:
         """Whether a column is about what pulls prove to be gone."""
-        return self.merges and any("gone_since" in self.resolved(table) for table in (*self.asked, EVENTS))
+        return self.merges and any(
+            "gone_since" in self.resolved_columns(table) for table in (*self.asked, EVENTS)
+        )
 
     def proves(self, element: ElementType) -> bool:
         """Return whether pulls can prove elements of a type gone, and that is asked."""
@@ -228,7 +230,9 @@ class Resolution:
         """The types that `proves` is about."""
         if not (self.request.pulls and self.merges):
             return frozenset()
-        asked = {table.element for table in (*self.asked, EVENTS) if "gone_since" in self.resolved(table)}
+        asked = {
+            table.element for table in (*self.asked, EVENTS) if "gone_since" in self.resolved_columns(table)
+        }
         return frozenset(filter(self.accounts.proving, asked))
 
     @cached_property
@@ -268,7 +272,7 @@ class Resolution:
         )
 
     def keeps(self, element: ElementType) -> bool:
-        """Return whether rows of a type are needed, and not only what was seen of them."""
+        """Return whether rows of a type are needed, and not only notes of them."""
         is_asked = any(table.element == element for table in self.asked)
         return is_asked or (element == EVENT and self.has_reasons)
 

@@ -21,7 +21,7 @@ from osdi_frames.resolving.filters import Linked, Occurring, in_order_of_referen
 from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts, of_type, pruned, with_type
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE, Resolution, Rows
 from osdi_frames.resolving.spilled import SpilledTables
-from osdi_frames.resolving.versions import Versions, rows_of, see
+from osdi_frames.resolving.versions import Versions, note, rows_of
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
@@ -31,7 +31,7 @@ from osdi_frames.tables.schema import ElementType, ExclusionRule, Table
 #: The columns of the events that `excluded` takes for attendances.
 OF_EVENTS: Final = ("event_id", "excluded")
 _NONE: Final = np.empty(0, np.int64)
-_NO_DONORS: Final = pa.table({"kept": _NONE, "person": _NONE, PERSON_ID: pa.array([], pa.bool_())})
+_NOTHING_TAKEN: Final = pa.table({"kept": _NONE, "person": _NONE, PERSON_ID: pa.array([], pa.bool_())})
 _NO_EVENTS: Final = pa.table({name: pa.array([], pa.string()) for name in OF_EVENTS})
 
 
@@ -51,7 +51,7 @@ class Collected:
 
     @classmethod
     def of(cls, resolution: Resolution) -> Collected:
-        """Return what is to be filled."""
+        """Return a collection that has no versions yet."""
         versions = {element: Versions(rules) for element, rules in resolution.rules.items()}
         proved = filter(resolution.proves, element_types())
         return cls(
@@ -60,15 +60,14 @@ class Collected:
 
     @classmethod
     def joined(cls, parts: Sequence[Collected]) -> Collected:
-        """Return what was seen of all parts, without the rows of versions."""
+        """Return the notes of all parts, without the rows of versions."""
         first = parts[0]
         versions = {}
         for element, some in first.versions.items():
             versions[element] = every = Versions(some.rules)
             for part in parts:
-                every.count += part.versions[element].count
-                for seen in part.versions[element].seen:
-                    every.seen.add(seen)
+                for notes in part.versions[element].notes:
+                    every.notes.add(notes)
         parents = {element: [*chain(*(part.parents[element] for part in parts))] for element in first.parents}
         return cls(
             versions,
@@ -91,7 +90,7 @@ class Collected:
         """Add a number to those of all elements."""
         for element, versions in self.versions.items():
             scale = people.PERSONS if element == PEOPLE.element else 1
-            for tables in (versions.main, versions.seen, *versions.children.values()):
+            for tables in (versions.main, versions.notes, *versions.children.values()):
                 tables.offset = offset * scale
 
     def add(self, group: GroupResult, resolution: Resolution, engine: Engine) -> None:
@@ -105,22 +104,22 @@ class Collected:
             if table.element in resolution.linking and not resolution.merges:
                 self.linked.add(table.element, rows, resolution.filtering)
         self.last = max([self.last, *(pc.max(rows[ELEMENT]).as_py() or 0 for rows in main.values())])
-        seen = []
+        noted = []
         for select, rows in group.rows:
             table, element = select.table, select.table.element
             if element in self.versions and table != PEOPLE:
                 versions = self.versions[element]
                 if not table.rows:
                     known = resolution.with_evidence(element, rows)
-                    seen.append((versions, known))
+                    noted.append((versions, known))
                     if resolution.keeps(element):
                         versions.main.add(known)
                 elif table in resolution.asked:
                     versions.wait(table, rows)
         if persons := self._persons_in(group, main, resolution):
-            seen.append((self.versions[PEOPLE.element], pa.concat_tables(persons).sort_by(ELEMENT)))
-            self.versions[PEOPLE.element].main.add(seen[-1][1])
-        see(seen, engine)
+            noted.append((self.versions[PEOPLE.element], pa.concat_tables(persons).sort_by(ELEMENT)))
+            self.versions[PEOPLE.element].main.add(noted[-1][1])
+        note(noted, engine)
 
     def _persons_in(
         self, group: GroupResult, main: Mapping[Table, pa.Table], resolution: Resolution
@@ -151,17 +150,17 @@ class Collected:
             return
         persons, needed = self.versions[PEOPLE.element], None
         if mergers is not None:
-            seen = [some for _, versions in acts for some in versions.seen.mapped]
+            notes = [some for _, versions in acts for some in versions.notes.mapped]
             moved = pa.concat_tables([merger.moved for merger in mergers.values()])
             again = bool(resolution.fills)
-            needed = people.changeable(seen, persons.seen.mapped, moved, Pipeline(engine), again=again)
+            needed = people.changeable(notes, persons.notes.mapped, moved, Pipeline(engine), again=again)
         for source, versions in acts:
             for rows in versions.main.mapped:
                 chosen = rows if needed is None else rows_of(rows, needed)
                 if len(chosen):
                     found = resolution.persons_in(source, chosen, chosen)
                     persons.main.add(found)
-                    see([(persons, found)], engine)
+                    note([(persons, found)], engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +168,8 @@ class Decisions:
     """Which versions are kept, what their blocks come from, and what acts take from people."""
 
     mergers: Mapping[ElementType, Merger]
-    donors: Mapping[ElementType, pa.Table]
-    """What `people.donors` returns, of each type of acts."""
+    taken: Mapping[ElementType, pa.Table]
+    """What acts of each type take from people, as `people.taken` returns it."""
     known_by_address: int = 0
     """How many people have no id."""
 
@@ -186,26 +185,26 @@ class Decisions:
         if not resolution.person_columns:
             return cls(mergers, {})
         persons, pipeline, acts = versions[PEOPLE.element], Pipeline(engine), _acts(mergers, resolution)
-        by_address, found, given = 0, list[Merger](), [_NO_DONORS]
+        by_address, found, takings = 0, list[Merger](), [_NOTHING_TAKEN]
         if persons.count:
             sources = (source for source in resolution.sources if source.is_act)
             moved = {source.number: mergers[source.table.element].moved for source in sources}
-            by_address = people.identify(pa.concat_tables(persons.seen.mapped), moved, pipeline)
+            by_address = people.identify(pa.concat_tables(persons.notes.mapped), moved, pipeline)
             pipeline.put("actors", acts)
         for merger in of_parts(persons.rules, persons.count, pipeline, again=True):
             found.append(merger)
             if len(acts):
-                given.append(people.donors(acts, merger, pipeline))
-        merger, taken = Merger.joined(persons.rules, found), united(given).sort_by("kept")
+                takings.append(people.taken(acts, merger, pipeline))
+        merger, taken = Merger.joined(persons.rules, found), united(takings).sort_by("kept")
         if PEOPLE.element not in resolution.identities:
             merger = merger.of_things(np.unique(taken["person"].to_numpy()))
-        donors = {
+        of_types = {
             table.element: of_type(taken, number, ["kept"]) for number, table in enumerate(resolution.acting)
         }
-        return cls({**mergers, PEOPLE.element: merger}, donors, by_address)
+        return cls({**mergers, PEOPLE.element: merger}, of_types, by_address)
 
     def settled(self, rows_of: Callable[[Table], SpilledTables]) -> Decisions:
-        """Return the same with the sources of blocks that are a part of older ones."""
+        """Return the decisions with `Merger.settled`; a function says where the rows of a table's versions are."""
         mergers = {
             element: merger.settled(rows_of(main_table(element))) for element, merger in self.mergers.items()
         }
@@ -214,7 +213,7 @@ class Decisions:
     def lent(self) -> dict[ElementType, np.ndarray]:
         """Return the numbers of the versions of which others need something, sorted, by type."""
         lent = {element: merger.lent for element, merger in self.mergers.items()}
-        persons = [some["person"].to_numpy() for some in self.donors.values()]
+        persons = [some["person"].to_numpy() for some in self.taken.values()]
         if persons:
             lent[PEOPLE.element] = np.unique(np.concatenate([lent[PEOPLE.element], *persons]))
         return lent
@@ -226,7 +225,10 @@ def _acts(mergers: Mapping[ElementType, Merger], resolution: Resolution) -> pa.T
     if not resolution.fills:
         acts = [some.select(some.column_names[:3]) for some in acts]
     return united(
-        [_NO_DONORS.select(["kept"]), *(with_type(some, number, "kept") for number, some in enumerate(acts))]
+        [
+            _NOTHING_TAKEN.select(["kept"]),
+            *(with_type(some, number, "kept") for number, some in enumerate(acts)),
+        ]
     )
 
 
@@ -279,7 +281,7 @@ class Resolver:
             if table == EVENTS and resolution.request.snapshots:
                 yield SNAPSHOTS, rows.select([*resolution.request.snapshots, ELEMENT])
             if resolution.streams(element):
-                settled = self._settled(table, rows)
+                settled = self._with_resolved_columns(table, rows)
                 if resolution.filtering.asked and not table.rows:
                     passing[element] = self._passing(element, settled)[ELEMENT].to_numpy()
                 if table.name in resolution.schemas:
@@ -287,7 +289,7 @@ class Resolver:
                     yield table.name, self._shown(table, some)
 
     def settled(self, decisions: Decisions) -> Decisions:
-        """Return decisions with the sources of blocks that are a part of older ones, by the rows of all versions."""
+        """Return the decisions with `Merger.settled`, for which the rows of all versions are needed."""
         self.resolution.known_by_address = decisions.known_by_address
         return decisions.settled(self._rows_of)
 
@@ -350,20 +352,17 @@ class Resolver:
             rows = self._merged(element, merger, rows_of(versions, merger.kept))
             if merger.rules.collected:
                 rows = people.merged_fields(rows, merger, self._rows_of(main), self.engine)
-            if element in decisions.donors:
-                rows = (
-                    with_room(rows, main, (people.FILLED_COLUMN,))
-                    if people.FILLED_COLUMN in self.resolution.resolved(main)
-                    else rows
-                )
+            if element in decisions.taken:
+                if people.FILLED_COLUMN in self.resolution.resolved_columns(main):
+                    rows = with_room(rows, main, (people.FILLED_COLUMN,))
                 rows = people.fill(
                     rows,
-                    decisions.donors[element],
+                    decisions.taken[element],
                     decisions.mergers[PEOPLE.element],
                     self._rows_of(PEOPLE),
                     self.resolution.person_columns,
                 )
-            settled = self._settled(main, rows)
+            settled = self._with_resolved_columns(main, rows)
             if element in self.resolution.linking:
                 self.linked.add(element, settled, self.resolution.filtering)
             yield settled
@@ -392,6 +391,7 @@ class Resolver:
         return self.every.get(table, own)
 
     def _merged(self, element: ElementType, merger: Merger, rows: pa.Table) -> pa.Table:
+        """Return rows of kept versions, each block from the version it comes from."""
         blocks = {column.name: column.block for column in main_table(element).columns}
         if element == PEOPLE.element:
             blocks |= dict.fromkeys(("person_id", "identifiers", "self_url"), PERSON_ID)
@@ -410,16 +410,16 @@ class Resolver:
             rows = replaced(rows, at, self._merged(table.element, merger, of_things).select(keys))
         return self._shown(table, rows)
 
-    def _settled(self, table: Table, rows: pa.Table) -> pa.Table:
-        """Return rows with what is known of resolved ones: since when they are gone, why they are left out."""
+    def _with_resolved_columns(self, table: Table, rows: pa.Table) -> pa.Table:
+        """Return resolved rows with the columns made of them: since when things are gone, why they are left out."""
         element, resolution = table.element, self.resolution
-        rows = with_room(rows, table, resolution.resolved(table))
+        rows = with_room(rows, table, resolution.resolved_columns(table))
         if resolution.proves(element):
             listed = self.collected.parents.get(element.parent or element)
             parents = pa.concat_tables(listed) if listed else None
             since = gone.gone_since(element, rows, resolution.accounts, parents=parents)
             rows = with_column(rows, rows.schema.field("gone_since"), since)
-        if "excluded" in resolution.resolved(table):
+        if "excluded" in resolution.resolved_columns(table):
             events = (
                 pa.concat_tables(self.events) if table == ATTENDANCES and resolution.has_reasons else None
             )

@@ -35,13 +35,13 @@ EXTREMES: Final = {
     **dict.fromkeys((*ENVELOPE, SEEN, "last_seen"), "max"),
     **dict.fromkeys(("created_date", "first_seen"), "min"),
 }
-#: The e-mail address of a version, as addresses are compared; in what was seen of it, a hash of that.
+#: The e-mail address of a version, as addresses are compared; in its note, a hash of that.
 ADDRESS: Final = "address"
 #: The first half of the identity of a person who is known by an address alone; the second is its hash.
 BY_ADDRESS: Final = 1
 
 _UTC: Final = pa.timestamp("us", "UTC")
-_UNSEEN: Final = pa.schema(
+_NO_TEXT_NOTES: Final = pa.schema(
     [
         (ELEMENT, pa.int64()),
         (CARRIED, pa.int64()),
@@ -51,8 +51,8 @@ _UNSEEN: Final = pa.schema(
     ]
 )
 
-#: What is noted of versions: of their identities and those of their persons two halves of a number.
-_SEEN: Final = f"""SELECT * EXCLUDE ({CARRIED}, identity, person, is_addressed)
+#: The notes of versions, with two halves of a number for each identity: that of the version, and of its person.
+_NOTES: Final = f"""SELECT * EXCLUDE ({CARRIED}, identity, person, is_addressed)
         REPLACE (if({ADDRESS} IS NULL, NULL, hash({ADDRESS})) AS {ADDRESS}),
     greatest({", ".join(ENVELOPE)}) AS seen_at, coalesce({CARRIED}, 0) AS carried,
     (md5_number(person) >> 64)::UBIGINT AS person_high, (md5_number(person) & {_LOW})::UBIGINT AS person_low,
@@ -111,12 +111,16 @@ class Versions:
     rules: Rules
     main: SpilledTables = field(default_factory=SpilledTables)
     children: dict[Table, SpilledTables] = field(default_factory=dict)
-    seen: SpilledTables = field(default_factory=SpilledTables)
-    """Of each version its number, how new it is, what it carries, and its identity in two halves; see `see`."""
-    count: int = 0
+    notes: SpilledTables = field(default_factory=SpilledTables)
+    """Of each version its number, how new it is, what it carries, and its identity in two halves; see `note`."""
 
-    def notes(self, rows: pa.Table) -> pa.Table:
-        """Return what `_SEEN` takes of rows of the main table."""
+    @property
+    def count(self) -> int:
+        """How many versions have been noted."""
+        return sum(map(len, self.notes.mapped))
+
+    def text_notes(self, rows: pa.Table) -> pa.Table:
+        """Return notes of versions, given rows of the main table, with their identities as texts."""
         rules, addresses = self.rules, pa.nulls(len(rows), pa.string())
         if "email" in rules.ordering or rules.has_person:
             addresses = folded(combined(rows["email"]))
@@ -133,8 +137,8 @@ class Versions:
         return pa.table(notes)
 
     @property
-    def noted(self) -> list[str]:
-        """The columns of `seen`."""
+    def note_columns(self) -> list[str]:
+        """The columns of `notes`."""
         rules = self.rules
         person = ["person_high", "person_low"] if rules.has_person else []
         address = [ADDRESS] if rules.has_person or rules.addressed else []
@@ -146,15 +150,14 @@ class Versions:
         self.children.setdefault(table, SpilledTables()).add(rows)
 
 
-def see(every: Sequence[tuple[Versions, pa.Table]], engine: Engine) -> None:
-    """Note of which things rows of the main tables of types are versions."""
-    notes = [(versions, versions.notes(rows)) for versions, rows in every if len(rows)]
-    if notes:
-        engine.put("notes", united([_UNSEEN.empty_table(), *(some for _, some in notes)]))
-        seen, start = engine.ask(_SEEN), 0
-        for versions, some in notes:
-            versions.seen.add(seen.slice(start, len(some)).select(versions.noted))
-            versions.count += len(some)
+def note(every: Sequence[tuple[Versions, pa.Table]], engine: Engine) -> None:
+    """Note which things the rows of main tables are versions of, and what decides between these."""
+    texts = [(versions, versions.text_notes(rows)) for versions, rows in every if len(rows)]
+    if texts:
+        engine.put("notes", united([_NO_TEXT_NOTES.empty_table(), *(some for _, some in texts)]))
+        notes, start = engine.ask(_NOTES), 0
+        for versions, some in texts:
+            versions.notes.add(notes.slice(start, len(some)).select(versions.note_columns))
             start += len(some)
 
 
