@@ -172,11 +172,11 @@ def _resolver(
     decided: Decided,
     lent: Sequence[Mapping[Table, pa.Table]],
     known: Sequence[tuple[pa.Table, Linked]] = (),
-) -> tuple[Resolver, Decisions]:
-    """Return what resolves a partition, and by what; `known` is what all partitions know of what others refer to."""
+) -> Resolver:
+    """Return what resolves a partition; `known` is what all partitions know of what others refer to."""
     resolver = Resolver(Resolution(request), connection)
     resolver.events += [events for events, _ in known]
-    resolver.linked = Linked.joined([decided.linked, *(linked for _, linked in known)])
+    resolver.selection.linked = Linked.joined([decided.linked, *(linked for _, linked in known)])
     part.collected.number_from(decided.starts[number])
     resolver.collected = replace(part.collected, parents=decided.parents)
     for element, versions in part.collected.versions.items():
@@ -189,7 +189,8 @@ def _resolver(
                 own = tables.get(table, ()) if other == number else ()
                 for some in own or ([found[table]] if table in found else ()):
                     every.add(some)
-    return resolver, resolver.settled(decided.decisions)
+    resolver.decide(decided.decisions)
+    return resolver
 
 
 def _known(
@@ -197,8 +198,9 @@ def _known(
 ) -> tuple[pa.Table, Linked]:
     """Return what a partition knows of what others refer to."""
     with engine() as connection:
-        resolver, decisions = _resolver(connection, request, part, number, decided, lent)
-        return resolver.known(decisions)
+        resolver = _resolver(connection, request, part, number, decided, lent)
+        resolver.selection.link(resolver)
+        return pa.concat_tables(resolver.events), resolver.selection.linked
 
 
 def _parts(
@@ -206,8 +208,8 @@ def _parts(
 ) -> list[tuple[str, pa.Buffer]]:
     """Return what actions are made of in a partition."""
     with engine() as connection:
-        resolver, decisions = _resolver(connection, request, part, number, decided, lent, known)
-        return [(name, _compressed([some])) for name, some in resolver.parts(decisions)]
+        resolver = _resolver(connection, request, part, number, decided, lent, known)
+        return [(name, _compressed([some])) for name, some in resolver.selection.parts(resolver)]
 
 
 def _finished(
@@ -222,14 +224,15 @@ def _finished(
 ) -> Any:
     """Call a function with the resolved rows of a partition."""
     with engine() as connection:
-        resolver, decisions = _resolver(connection, request, part, number, decided, lent, known)
-        resolver.linked.kept[PEOPLE.element.own_id] += persons
+        resolver = _resolver(connection, request, part, number, decided, lent, known)
+        selection = resolver.selection
+        selection.linked.kept[PEOPLE.element.own_id] += persons
 
         def rows() -> Rows:
             for name, buffer in part.tables.items():
                 yield name, pa.ipc.open_stream(buffer).read_all()
-            resolved = resolver.resolved(decisions, parts=False)
-            for name, some in chain(resolved, resolver.waiting(decisions)):
+            resolved = selection.resolved(resolver, parts=False)
+            for name, some in chain(resolved, selection.waiting(resolver)):
                 yield name, some.drop_columns([ELEMENT])
 
         return finish(rows(), number)

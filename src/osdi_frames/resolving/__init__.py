@@ -5,6 +5,7 @@ It takes rows of every version, in any order of files, and opens no file.
 
 - `resolution`: a compiled request, with what to parse for it
 - `resolver`: the three steps: collect versions, decide, resolve; then why reports leave a row out
+- `selection`: what a request shows of resolved things: filters, titles, actions
 - `versions`: the rows that wait, and what is noted of each version
 - `merging`: which version of a thing is kept, and from which versions its blocks come
 - `people`: persons of all tables, and what acts take from them

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
@@ -16,16 +16,17 @@ from osdi_frames.arrow import among, replaced, same_texts, united, with_column
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.resolving import actions, gone, people
-from osdi_frames.resolving.filters import Linked, Occurring, in_order_of_reference
+from osdi_frames.resolving import gone, people
+from osdi_frames.resolving.filters import Linked, Occurring
 from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts, of_type, pruned, with_type
-from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE, Resolution, Rows
+from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
+from osdi_frames.resolving.selection import OWNER, Selection
 from osdi_frames.resolving.spilled import SpilledTables
 from osdi_frames.resolving.versions import Versions, note, rows_of
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
-from osdi_frames.tables.events import EVENT, EVENTS
-from osdi_frames.tables.people import ID_OF_ADDRESS, PEOPLE
+from osdi_frames.tables.events import EVENTS
+from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import ElementType, ExclusionRule, Table
 
 #: The columns of the events that `excluded` takes for attendances.
@@ -233,17 +234,17 @@ def _acts(mergers: Mapping[ElementType, Merger], resolution: Resolution) -> pa.T
 
 
 class Resolver:
-    """Resolves what was collected, by what was decided."""
+    """Resolves what was collected, by what was decided: it has the things that a `Selection` is of."""
 
     def __init__(self, resolution: Resolution, engine: Engine) -> None:
         self.resolution, self.engine = resolution, engine
         self.collected = Collected.of(resolution)
+        self.decisions = Decisions({}, {})
+        self.selection = Selection(resolution)
         self.every: dict[Table, SpilledTables] = {}
         """The rows of what was collected here, and of what things need that was collected elsewhere."""
         self.events = [_NO_EVENTS]
         """The events that are left out, and why."""
-        self.linked = Linked()
-        """The ids by which filters keep what refers to them."""
 
     def rows(self, groups: Iterable[GroupResult], *, is_whole: bool = True) -> Rows:
         """Yield the rows of the requested tables.
@@ -261,16 +262,9 @@ class Resolver:
         self.collected.add_late_persons(self.resolution, self.engine, mergers)
         if is_whole:
             self.collected.occurring.refuse_unknown(self.resolution.filtering)
-        self.linked = self.collected.linked
-        decisions = self.settled(Decisions.of(self.collected.versions, mergers, self.resolution, self.engine))
-        rows, acted = self.resolved(decisions), self.linked.kept[PEOPLE.element.own_id]
-        if self.resolution.made_of:
-            rows = actions.with_actions(rows, self.resolution, self.engine, acted)
-        yield from rows
-        if self.resolution.filtering.asked:
-            ids = pa.chunked_array(acted, pa.string()).unique()
-            self.resolution.known_by_address = pc.sum(pc.starts_with(ids, ID_OF_ADDRESS)).as_py() or 0
-        yield from self.waiting(decisions)
+        self.selection.linked = self.collected.linked
+        self.decide(Decisions.of(self.collected.versions, mergers, self.resolution, self.engine))
+        yield from self.selection.rows(self, self.engine)
 
     def collect(self, group: GroupResult) -> Rows:
         """Keep the versions of a group; yield the rows that need no others."""
@@ -283,106 +277,50 @@ class Resolver:
             if resolution.streams(element):
                 settled = self._with_resolved_columns(table, rows)
                 if resolution.filtering.asked and not table.rows:
-                    passing[element] = self._passing(element, settled)[ELEMENT].to_numpy()
+                    passing[element] = self.selection.passing(element, settled)[ELEMENT].to_numpy()
                 if table.name in resolution.schemas:
                     some = rows_of(settled, passing[element]) if passing else settled
-                    yield table.name, self._shown(table, some)
+                    yield table.name, self.selection.shown(table, some)
 
-    def settled(self, decisions: Decisions) -> Decisions:
-        """Return the decisions with `Merger.settled`, for which the rows of all versions are needed."""
-        self.resolution.known_by_address = decisions.known_by_address
-        return decisions.settled(self._rows_of)
+    def decide(self, decisions: Decisions) -> None:
+        """Take decisions, with `Merger.settled`, for which the rows of all versions are needed."""
+        self.decisions = decisions.settled(self._rows_of)
 
-    def known(self, decisions: Decisions) -> tuple[pa.Table, Linked]:
-        """Return the events that are left out, and why, and the ids by which filters keep others."""
-        for element in in_order_of_reference({EVENT, *self.resolution.linking} & decisions.mergers.keys()):
-            for _ in self._things(element, decisions):
-                pass
-        return pa.concat_tables(self.events), self.linked
+    @property
+    def known_by_address(self) -> int:
+        """How many people have no id."""
+        return self.decisions.known_by_address
 
-    def parts(self, decisions: Decisions) -> Rows:
-        """Yield the rows that actions are made of."""
-        for element in in_order_of_reference(decisions.mergers):
-            yield from self._of_type(element, decisions, shows=False)
+    def count(self, element: ElementType) -> int:
+        """Return how many things of a type there are."""
+        return len(self.decisions.mergers[element].kept)
 
-    def resolved(self, decisions: Decisions, *, parts: bool = True) -> Rows:
-        """Yield the rows of resolved things, but of those that are kept by who acted, and `parts`."""
-        # Attendances are excluded with their events.
-        for element in in_order_of_reference(decisions.mergers):
-            shows = element not in self.resolution.waiting
-            yield from self._of_type(element, decisions, parts=parts, shows=shows)
-
-    def waiting(self, decisions: Decisions) -> Rows:
-        """Yield the rows of resolved things that are kept by who acted, when that is known."""
-        for element in in_order_of_reference(self.resolution.waiting):
-            yield from self._of_type(element, decisions, parts=False)
-
-    def _of_type(
-        self, element: ElementType, decisions: Decisions, *, parts: bool = True, shows: bool = True
-    ) -> Rows:
-        """Yield the rows of resolved things of a type."""
-        resolution, merger, main = self.resolution, decisions.mergers[element], main_table(element)
-        if not resolution.keeps(element):
-            return
-        resolution.kept[element.name] = len(merger.kept)
-        asked, passing = [table for table in resolution.asked if table.element == element], [_NONE]
-        passes = shows and any(table.name in resolution.schemas for table in asked)
-        for every in self._things(element, decisions):
-            if parts and main in resolution.made_of:
-                yield actions.part(main, resolution.made_of[main], every, self._belonging(element, every))
-            if (columns := resolution.request.whole.get(main.name)) and shows:
-                yield f"{WHOLE}{main.name}", every.select([*columns, ELEMENT])
-            if passes:
-                rows = self._passing(element, every)
-                passing.append(rows[ELEMENT].to_numpy())
-                if main.name in resolution.schemas:
-                    yield main.name, self._shown(main, rows)
-        for table in (table for table in asked if passes and table.rows):
-            things = np.concatenate(passing)
-            sources = merger.versions_of(table.block, things)
-            order = np.argsort(sources, kind="stable")
-            sources, owners = sources[order], things[order]
-            for rows in self._rows_of(table):
-                yield table.name, self._entries(table, rows, merger, sources, owners)
-
-    def _things(self, element: ElementType, decisions: Decisions) -> Iterable[pa.Table]:
-        """Yield the resolved rows of a type, whether or not they pass filters."""
-        main, merger = main_table(element), decisions.mergers[element]
+    def things(self, element: ElementType) -> Iterator[pa.Table]:
+        """Yield the resolved rows of a type; attendances come after events, since they are excluded with these."""
+        main, merger = main_table(element), self.decisions.mergers[element]
         for versions in self.collected.versions[element].main:
             rows = self._merged(element, merger, rows_of(versions, merger.kept))
             if merger.rules.collected:
                 rows = people.merged_fields(rows, merger, self._rows_of(main), self.engine)
-            if element in decisions.taken:
+            if element in self.decisions.taken:
                 if people.FILLED_COLUMN in self.resolution.resolved_columns(main):
                     rows = with_room(rows, main, (people.FILLED_COLUMN,))
                 rows = people.fill(
                     rows,
-                    decisions.taken[element],
-                    decisions.mergers[PEOPLE.element],
+                    self.decisions.taken[element],
+                    self.decisions.mergers[PEOPLE.element],
                     self._rows_of(PEOPLE),
                     self.resolution.person_columns,
                 )
-            settled = self._with_resolved_columns(main, rows)
-            if element in self.resolution.linking:
-                self.linked.add(element, settled, self.resolution.filtering)
-            yield settled
+            yield self._with_resolved_columns(main, rows)
 
-    def _belonging(self, element: ElementType, rows: pa.Table) -> pa.Array:
-        """Return which rows belong to what is asked for."""
-        return self.resolution.filtering.belonging(element, rows, self.linked.kept)
-
-    def _passing(self, element: ElementType, rows: pa.Table) -> pa.Table:
-        """Return the rows that filters keep; count the acts that they cannot place."""
-        filtering = self.resolution.filtering
-        if not filtering.asked:
-            return rows
-        in_period = filtering.in_period(element, rows)
-        if element.type_key and filtering.columns_asked:
-            unplaced = rows.filter(pc.and_(in_period, filtering.unplaced(element, rows, self.linked.known)))
-            if "excluded" in unplaced.column_names:
-                unplaced = unplaced.filter(unplaced["excluded"].is_null())
-            self.resolution.unplaced[element.name] += len(unplaced)
-        return rows.filter(pc.and_(in_period, self._belonging(element, rows)))
+    def entries(self, table: Table, things: np.ndarray) -> Iterator[pa.Table]:
+        """Yield the rows of a child table of some things, with the keys and the numbers of these."""
+        merger = self.decisions.mergers[table.element]
+        sources = merger.versions_of(table.block, things)
+        order = np.argsort(sources, kind="stable")
+        for rows in self._rows_of(table):
+            yield self._entries(table, rows, merger, sources[order], things[order])
 
     def _rows_of(self, table: Table) -> SpilledTables:
         """Return the rows of all versions in a table."""
@@ -400,7 +338,6 @@ class Resolver:
     def _entries(
         self, table: Table, rows: pa.Table, merger: Merger, sources: np.ndarray, things: np.ndarray
     ) -> pa.Table:
-        """Return the rows of a child table, with the keys of the things they are of."""
         rows = rows_of(rows, sources)
         owners = things[np.searchsorted(sources, rows[ELEMENT].to_numpy())]
         keys = [column.name for column in table.keys if column.name in rows.column_names]
@@ -408,7 +345,7 @@ class Resolver:
         if len(at) and keys:
             of_things = self._rows_of(main_table(table.element)).take(owners[at], [*keys, ELEMENT])
             rows = replaced(rows, at, self._merged(table.element, merger, of_things).select(keys))
-        return self._shown(table, rows)
+        return rows.append_column(OWNER, pa.array(owners))
 
     def _with_resolved_columns(self, table: Table, rows: pa.Table) -> pa.Table:
         """Return resolved rows with the columns made of them: since when things are gone, why they are left out."""
@@ -428,11 +365,6 @@ class Resolver:
         if table == EVENTS and resolution.has_reasons:
             self.events.append(rows.select(OF_EVENTS).filter(rows["excluded"].is_valid()))
         return rows
-
-    def _shown(self, table: Table, rows: pa.Table) -> pa.Table:
-        """Return the requested columns, and the numbers of the elements."""
-        schema = self.resolution.schemas[table.name].append(pa.field(ELEMENT, pa.int64()))
-        return pa.Table.from_arrays([rows[name] for name in schema.names], schema=schema)
 
 
 def excluded(element: ElementType, rows: pa.Table, events: pa.Table | None = None) -> pa.ChunkedArray:
