@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from osdi_frames.store import stamps, store
+from osdi_frames.store import matching, stamps
 
 from .kept import signed
 
@@ -34,4 +34,4 @@ def long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def a_file_a_segment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "SEGMENT_BYTES", 1)
+    monkeypatch.setattr(matching, "SEGMENT_BYTES", 1)

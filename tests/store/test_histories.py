@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from osdi_frames.store import store
+from osdi_frames.store import matching
 from osdi_frames.tables import TABLES
 from tests.layouts import zipped, zstd
 from tests.strategies import documents
@@ -87,7 +87,7 @@ def findings(folder: Path, tables: list[str], **options: Any) -> tuple[list[pd.D
 
 def a_store_changes_nothing(history: list[Any], segment_bytes: int, tables: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "SEGMENT_BYTES", segment_bytes)
+        patch.setattr(matching, "SEGMENT_BYTES", segment_bytes)
         folder, kept = Path(name, "archive"), Path(name, "store")
         folder.mkdir()
         for steps in history:

@@ -25,10 +25,10 @@ _DO = """
 import os, signal, sys
 import osdi_frames as of
 from osdi_frames.receiver import erase
-from osdi_frames.store import store
+from osdi_frames.store import matching
 
 archive, kept, person, count = *sys.argv[1:4], int(sys.argv[4])
-store.SEGMENT_BYTES = 2000
+matching.SEGMENT_BYTES = 2000
 seen = 0
 
 def kill_at(event, arguments):

@@ -26,7 +26,7 @@ from osdi_frames.errors import (
 from osdi_frames.parsing import group
 from osdi_frames.receiver import erase
 from osdi_frames.sources.source import Part
-from osdi_frames.store import stamps, store
+from osdi_frames.store import matching, stamps, store
 from tests.commands import run
 from tests.layouts import zstd
 from tests.receiver.test_archive import ANN, BOB
@@ -111,7 +111,7 @@ def test_a_reading_of_some_files_leaves_the_others_in_the_store(archive: Path, k
 def test_a_reading_that_stops_keeps_the_segments_that_it_has_ended(
     archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "SEGMENT_BYTES", 1)
+    monkeypatch.setattr(matching, "SEGMENT_BYTES", 1)
     (archive / "d.ndjson").write_bytes(b"broken\n")
     with pytest.raises(BadDocument, match=r"d\.ndjson:1"):
         comments(archive, kept)
@@ -140,7 +140,7 @@ def test_a_file_that_is_sealed_while_it_is_read_is_read_to_its_end(
 ) -> None:
     """Compressed as a receiver does it, after the first rows came; some is in the store already, more was added."""
     monkeypatch.setattr(group, "_GROUP_SIZE", 1)
-    monkeypatch.setattr(store, "SEGMENT_BYTES", cut)
+    monkeypatch.setattr(matching, "SEGMENT_BYTES", cut)
     comments(archive, kept)
     for path in archive.iterdir():
         with path.open("ab") as file:
@@ -172,7 +172,7 @@ def test_a_large_file_that_is_sealed_while_it_is_cut_is_read_to_its_end(
 
     monkeypatch.setattr(stamps, "_ranges", sealed_meanwhile)
     monkeypatch.setattr(stamps, "_BLOCK", 256)
-    monkeypatch.setattr(store, "SEGMENT_BYTES", 1000)
+    monkeypatch.setattr(matching, "SEGMENT_BYTES", 1000)
     assert every(archive, kept) == expected
 
 

@@ -10,9 +10,8 @@ import contextlib
 import hashlib
 import itertools
 import os
-from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import metadata
 from pathlib import Path
@@ -31,12 +30,10 @@ from osdi_frames.sources.files import is_address, local_path
 from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
+from osdi_frames.store.matching import Match, joined, matched
 from osdi_frames.store.segments import DRAFT, NAME, Draft, Segment, is_segment, parsed, remove_folder
-from osdi_frames.store.stamps import end_of, inode_of, name_of, ranges
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
-#: Bytes of files from which on a segment ends.
-SEGMENT_BYTES = 64 << 20
 #: What rows depend on besides the bytes of an archive.
 _CODE = (
     "sources/*.py",
@@ -139,10 +136,9 @@ class Store:
 
     def cut(self, parts: Sequence[Part]) -> list[tuple[Part, ...]]:
         """Return the parts of each segment, and of what lies between them."""
-        reading = _Reading(self, self.whole, Observer(None), writes=False)
         with _locked(self.folder / _READING, shared=True) as is_open:
-            found = [*reading.matched(parts, self._segments() if is_open else [])]
-        return [item.parts if isinstance(item, _Match) else tuple(item) for item in found]
+            found = [*matched(parts, self._segments() if is_open else [])]
+        return [item.parts if isinstance(item, Match) else tuple(item) for item in found]
 
     def _segments(self) -> list[Segment]:
         """Return the segments of this version; warn where there are others."""
@@ -261,40 +257,6 @@ def _locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator
             release(descriptor)
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """A segment that holds the next files of a reading."""
-
-    segment: Segment
-    parts: tuple[Part, ...]
-    rest: tuple[Part, ...]
-    """What follows in the last file, if that has grown."""
-    files: int
-    """How many files these are."""
-
-    @classmethod
-    def of(cls, segment: Segment, left: Iterable[Part]) -> Self | None:
-        """Compare a segment with what is left to read; None where something differs."""
-        following, rest = iter(left), tuple[Part, ...]()
-        stamps, parts, files = [], [], 0
-        for stamp in segment.stamps:
-            files += not rest
-            part = rest[0] if rest else next(following, None)
-            begins = stamp.name, stamp.start, stamp.line
-            if part is None or (name_of(part), part.start, part.line) != begins:
-                return None
-            inode = inode_of(part)
-            has_grown = end_of(part) > stamp.stop
-            renewed = stamp.renewed(part) if stamp.grows or not has_grown else None
-            if renewed is None:
-                return None
-            stamps.append(renewed)
-            parts.append(replace(part, stop=stamp.stop) if has_grown else part)
-            left_of = replace(part, start=stamp.stop, line=stamp.next_line, inode=inode)
-            rest = (left_of,) if has_grown else ()
-        return cls(replace(segment, stamps=tuple(stamps)), tuple(parts), rest, files)
-
-
 @dataclass(slots=True)
 class _Reading:
     """One pass over an archive with a store."""
@@ -306,7 +268,7 @@ class _Reading:
     cores: int = 1
     used: list[Segment] = field(default_factory=list)
     drafts: list[Draft] = field(default_factory=list)
-    damaged: list[_Match] = field(default_factory=list)
+    damaged: list[Match] = field(default_factory=list)
     """The segments of which something could not be read."""
     documents: int = 0
     """How many precede what is read next."""
@@ -315,7 +277,7 @@ class _Reading:
         self, parts: Sequence[Part], segments: Sequence[Segment], update: Callable[[int], object]
     ) -> Iterator[GroupResult]:
         """Yield what is found in some files, in their order."""
-        jobs = self._jobs(_joined(self.matched(parts, segments)), update)
+        jobs = self._jobs(joined(matched(parts, segments)), update)
         try:
             for answer in ahead(_done, jobs, self.cores):
                 result, then = answer()
@@ -335,36 +297,13 @@ class _Reading:
             any(stamp.name in names for stamp in segment.stamps) or not segment.is_current
         )
 
-    def matched(self, parts: Sequence[Part], segments: Sequence[Segment]) -> Iterator[_Match | list[Part]]:
-        """Yield the segments that hold the files, in their order, and runs of files that none holds."""
-        beginning: defaultdict[tuple[str, int], list[Segment]] = defaultdict(list)
-        for segment in sorted(segments, key=lambda segment: -segment.bytes):
-            if segment.stamps:
-                beginning[segment.stamps[0].name, segment.stamps[0].start].append(segment)
-        left, run = deque(parts), list[Part]()
-        while left:
-            some = beginning[name_of(left[0]), left[0].start]
-            match = next((match for segment in some if (match := _Match.of(segment, left))), None)
-            if match is None:
-                run += ranges(left.popleft(), SEGMENT_BYTES)
-                continue
-            if run:
-                yield run
-            yield match
-            run = []
-            for _ in range(match.files):
-                left.popleft()
-            left.extendleft(match.rest)
-        if run:
-            yield run
-
-    def _jobs(self, runs: Iterable[_Match | list[Part]], update: Callable[[int], object]) -> Iterator[_Job]:
+    def _jobs(self, runs: Iterable[Match | list[Part]], update: Callable[[int], object]) -> Iterator[_Job]:
         """Yield what is to be done, in the order of reading."""
         for run in runs:
-            yield from self._stored(run) if isinstance(run, _Match) else self._parsed(run)
-            update(run.segment.bytes if isinstance(run, _Match) else sum(part.size for part in run))
+            yield from self._stored(run) if isinstance(run, Match) else self._parsed(run)
+            update(run.segment.bytes if isinstance(run, Match) else sum(part.size for part in run))
 
-    def _stored(self, match: _Match) -> Iterator[_Job]:
+    def _stored(self, match: Match) -> Iterator[_Job]:
         """Read the groups of a segment."""
         segment = match.segment
         if self.writes:
@@ -377,7 +316,7 @@ class _Reading:
             yield partial(self._group, match, number, self.documents), _nothing
         self.documents += segment.documents
 
-    def _group(self, match: _Match, number: int, before: int) -> GroupResult | None:
+    def _group(self, match: Match, number: int, before: int) -> GroupResult | None:
         """Read a group of a segment, or parse its documents again where anything of it cannot be read."""
         try:
             return match.segment.read(number, self.plan, self.store.whole, before)
@@ -446,42 +385,3 @@ def _ignore(problem: Problem) -> None:
 
 def _nothing() -> None:
     """Do nothing."""
-
-
-def _joined(found: Iterable[_Match | list[Part]]) -> list[_Match | list[Part]]:
-    """Return matches, and the files between them in runs of the size of a segment.
-
-    A segment before a run that is no smaller joins it: else a store would have as many as there were readings.
-    """
-    done: list[_Match | list[Part]] = []
-    for item in found:
-        if isinstance(item, _Match):
-            done.append(item)
-            continue
-        run, size = item, sum(part.size for part in item)
-        while (
-            done
-            and isinstance(last := done[-1], _Match)
-            and last.segment.bytes <= min(size, SEGMENT_BYTES - size)
-        ):
-            run = [*last.parts, *run]
-            size += last.segment.bytes
-            done.pop()
-        done += _cut(run)
-    return done
-
-
-def _cut(parts: Iterable[Part]) -> Iterator[list[Part]]:
-    """Cut files into runs of the size of a segment; ranges of a file that follow each other are one."""
-    run, size = list[Part](), 0
-    for part in parts:
-        if size >= SEGMENT_BYTES:
-            yield run
-            run, size = [], 0
-        if run and (run[-1].file, run[-1].stop) == (part.file, part.start):
-            run[-1] = replace(run[-1], stop=part.stop)
-        else:
-            run.append(part)
-        size += part.size
-    if run:
-        yield run
