@@ -33,7 +33,7 @@ Document = dict[str, Any]
 
 DATA = Path(__file__).parents[1] / "data"
 
-MAIN, SIGNATURES = World(event_count=135, petition_count=20), 1350
+MAIN, SIGNATURES = World(seed=12, event_count=135, petition_count=20), 1350
 SECOND_ACTS = 6  # of each kind of other acts
 SECOND, SECOND_SIGNATURES = World(event_count=15, petition_count=5, prefix="platform"), 150
 

@@ -67,12 +67,11 @@ def make_acts(world: World, kind: ActKind, count: int) -> tuple[list[Document], 
     """Make what is acted on, and acts, oldest first."""
     rng = world.draws(kind.plural)
     parents = _acted_on(world, kind, rng)
-    first, acts = times.parse(parents[-1]["created_date"]), []
-    lasted = times.UNTIL - times.DAY - first
+    first, last, acts = times.parse(parents[-1]["created_date"]), times.UNTIL - times.DAY, []
     for number in range(count):
-        made = first + lasted * ((number + rng.random()) / count)
+        made = times.between(first, last, (number + rng.random()) / count)
         person, parent = _FIRST + number, parents[number % len(parents)]
-        joined = first + lasted * (number / count)  # before the acts of every kind
+        joined = times.between(first, last, number / count)  # before the acts of every kind
         known = signer(world, person, rng=rng, signed=made, joined=joined) if number % 2 else None
         if known is None:
             person = rng.randrange(POOL)
@@ -106,7 +105,7 @@ def _act(
         **_own_fields(world, kind, number, rng),
         world.own("person_id"): person_id,
         world.own(f"{kind.of}_id"): parent_id,
-        world.own("referrer_data"): {"source": "none", "website": "none", **referrer_data(rng)},
+        world.own("referrer_data"): {"source": "none", "website": "none", **referrer_data(rng, made)},
         "_links": {
             "self": world.link(plural, parent_id, kind.plural, own_id),
             kind.key(world, kind.of): world.link(plural, parent_id),

@@ -154,18 +154,23 @@ def _street(number: int) -> str:
 def make_attendances(deployment: Deployment, event: Document) -> Iterator[Document]:
     """Make the attendances that an event counts, as the API answers them.
 
-    They are spread evenly from its creation until it was last modified; most are checked in at its start.
+    They come from its creation until it was last modified; most are checked in at its start.
     """
     event_id, moments = id_of(event), _attended(event)
     rng, check_ins = deployment.draws(f"referrers of {event_id}"), _check_ins(deployment, event)
     for number, person in enumerate(_attendees(deployment, event), start=1):
         own_id, person_id = deployment.id(f"attendance {event_id}", number), deployment.id("person", person)
+        moment = next(moments)
         yield {
-            **deployment.identified(own_id, times.iso(next(moments))),
+            **deployment.identified(own_id, times.iso(moment)),
             "status": "accepted",
             deployment.own("person_id"): person_id,
             deployment.own("event_id"): event_id,
-            deployment.own("referrer_data"): {"source": "none", "website": "none", **referrer_data(rng)},
+            deployment.own("referrer_data"): {
+                "source": "none",
+                "website": "none",
+                **referrer_data(rng, moment),
+            },
             "_links": deployment.act_links("attendance", own_id, "event", event_id, person_id),
             **next(check_ins),
         }
@@ -191,10 +196,10 @@ def _attendees(deployment: Deployment, event: Document) -> list[int]:
 
 
 def _attended(event: Document) -> Iterator[datetime]:
-    """Spread attendances evenly from an event's creation until it was last modified."""
-    created, count = times.parse(event["created_date"]), event["total_accepted"]
-    pause = times.parse(event["modified_date"]) - created
-    return (created + pause * (number / count) for number in range(1, count + 1))
+    """Spread attendances from an event's creation until it was last modified."""
+    created, modified = times.parse(event["created_date"]), times.parse(event["modified_date"])
+    count = event["total_accepted"]
+    return (times.between(created, modified, number / count) for number in range(1, count + 1))
 
 
 def delivered_attendance(
@@ -214,12 +219,18 @@ def delivered_attendance(
     return {**attendance, "person": signer(deployment, person, rng=rng, signed=signed, joined=joined(person))}
 
 
-def referrer_data(rng: Random) -> Document:
-    """Draw where an attendee came from: for one in eight unknown, for most one of few sources."""
+def source(rng: Random, moment: datetime) -> str:
+    """Draw a source as people write them; that of a newsletter has its month."""
+    drawn: str = rng.choices(WORDS["sources"], cum_weights=_SOURCE_WEIGHTS)[0]
+    return f"{moment:newsletter-%Y-%m}" if drawn == "newsletter" else drawn
+
+
+def referrer_data(rng: Random, moment: datetime) -> Document:
+    """Draw where somebody came from at a moment: for one in eight unknown, for most one of few sources."""
     if rng.random() < 0.125:
         return {}
     return document(
-        source=rng.choices(WORDS["sources"], cum_weights=_SOURCE_WEIGHTS)[0],
+        source=source(rng, moment),
         website=rng.choice(WORDS["websites"]),
         referrer=rng.choice(WORDS["referrers"]) if rng.random() < 0.4 else None,
     )
@@ -252,7 +263,7 @@ def make_signatures(
             "created_date": made,
             "modified_date": made,
             "comments": _comment(rng),
-            **_referrer(deployment, referrers, rng),
+            **_referrer(deployment, referrers, signed, rng),
             "person": signer(deployment, person, rng=rng, signed=signed, joined=known_since),
             "add_tags": _tags(rng) if rng.random() < 0.8 else None,
             "_links": deployment.act_links("signature", own_id, "petition", id_of(petition), person_id),
@@ -264,7 +275,7 @@ def _signed(count: int, rng: Random) -> Iterator[datetime]:
     """Spread signatures, more and more over five years, until three days before the end."""
     since, end = times.UNTIL - 5 * times.YEAR, times.UNTIL - 3 * times.DAY
     for n in range(count):
-        yield since + (end - since) * ((n + rng.random()) / count) ** 0.5
+        yield times.lived(since + (end - since) * ((n + rng.random()) / count) ** 0.5)
 
 
 def _identifiers(own: str, number: int, rng: Random) -> list[str] | None:
@@ -289,7 +300,7 @@ def _tags(rng: Random) -> list[str]:
     return list(dict.fromkeys(drawn))
 
 
-def _referrer(deployment: Deployment, referrers: list[str], rng: Random) -> Document:
+def _referrer(deployment: Deployment, referrers: list[str], signed: datetime, rng: Random) -> Document:
     """Draw where a signature came from, in every way."""
     draw = rng.random
     way = draw()
@@ -303,7 +314,7 @@ def _referrer(deployment: Deployment, referrers: list[str], rng: Random) -> Docu
         return {key: {"source": "none", "website": "api"}}
     site = "https://example.org"
     referrer = {
-        "source": rng.choices(WORDS["sources"], cum_weights=_SOURCE_WEIGHTS)[0] if draw() < 0.8 else None,
+        "source": source(rng, signed) if draw() < 0.8 else None,
         "referrer": rng.choice(referrers) if draw() < 0.6 else None,
         "website": rng.choice(WORDS["websites"]) if draw() < 0.6 else None,
         "email_referrer": f"{site}/emails/{rng.randrange(1000)}" if draw() < 0.08 else None,

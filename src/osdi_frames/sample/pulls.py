@@ -122,7 +122,7 @@ def visible(events: list[Document], *, since: datetime, at: datetime) -> list[Do
 
 
 def as_of(event: Document, when: datetime) -> Document:
-    """Return an event as it was at an earlier moment, with RSVPs spread evenly until it was last modified.
+    """Return an event as it was at an earlier moment, with the RSVPs that it had until then.
 
     An event whose RSVPs were the same then as now is the same in every field, modified_date included.
     """
@@ -130,8 +130,8 @@ def as_of(event: Document, when: datetime) -> Document:
     if when >= modified:
         return event
     total = event["total_accepted"]
-    accepted = int(total * ((when - created) / (modified - created)))
-    moment = created + (modified - created) * (accepted / total if total else 0)
+    accepted = int(total * times.share_until(when, created, modified))
+    moment = times.between(created, modified, accepted / total) if accepted else created
     return {**event, "total_accepted": accepted, "modified_date": times.iso(moment)}
 
 

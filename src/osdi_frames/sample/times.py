@@ -1,6 +1,13 @@
-"""When things happen in the sample."""
+"""When things happen in the sample: more of them in spring and autumn, on weekdays, at noon and in the evening."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 MINUTE = timedelta(minutes=1)
 HOUR = 60 * MINUTE
@@ -22,7 +29,69 @@ def iso(when: datetime) -> str:
     return f"{when.isoformat()[:19]}Z"
 
 
+#: How much is done in each month of a year that begins on the first of August.
+_MONTHS = (8, 12, 15, 10, 6, 9, 10, 13, 14, 12, 10, 10)
+#: … on each day, from Friday on, …
+_DAYS = (9, 8, 6, 11, 13, 12, 11)
+#: … and in each hour of a day of American clocks, four hours behind UTC.
+_HOURS = (2, 1, 1, 1, 1, 2, 4, 8, 12, 14, 14, 16, 22, 19, 15, 14, 14, 16, 20, 24, 26, 22, 13, 6)
+_BEHIND = (
+    4  # hours; a week of UTC begins on Friday at 20:00 there, as UNTIL is the first minute of a Saturday
+)
+
+_WEEK_HOURS = [day * hour for day in _DAYS for hour in _HOURS]
+_WEEK_HOURS = _WEEK_HOURS[24 - _BEHIND :] + _WEEK_HOURS[: 24 - _BEHIND]
+
+
+class _Cycle(NamedTuple):
+    """A stretch of time that repeats, cut into equal parts, and the share of it that has happened at each cut."""
+
+    length: timedelta
+    cuts: NDArray[np.float64]
+    happened: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, length: timedelta, weights: Sequence[int]) -> _Cycle:
+        """Make a cycle of parts in which as much is done as their weights say."""
+        return cls(length, np.linspace(0, 1, len(weights) + 1), np.cumsum([0, *weights]) / sum(weights))
+
+    def lived(self, moment: datetime) -> datetime:
+        number, rest = divmod(moment - UNTIL, self.length)
+        return UNTIL + self.length * (number + float(np.interp(rest / self.length, self.happened, self.cuts)))
+
+    def evened(self, moment: datetime) -> datetime:
+        number, rest = divmod(moment - UNTIL, self.length)
+        return UNTIL + self.length * (number + float(np.interp(rest / self.length, self.cuts, self.happened)))
+
+
+_YEARLY, _WEEKLY = _Cycle.of(YEAR, _MONTHS), _Cycle.of(WEEK, _WEEK_HOURS)
+
+
+def lived(moment: datetime) -> datetime:
+    """Move a moment of an even stream to the season, the day and the hour at which people act.
+
+    The order of moments stays, and so does `UNTIL`.
+    """
+    return _WEEKLY.lived(_YEARLY.lived(moment))
+
+
+def evened(moment: datetime) -> datetime:
+    """Move a moment back to that of the even stream, from which `lived` moved it."""
+    return _YEARLY.evened(_WEEKLY.evened(moment))
+
+
 def growing(share: float) -> datetime:
     """Return when a share of all things was there, whose number grows more and more over six years."""
-    moment: datetime = UNTIL - 6 * YEAR * (1 - share**0.5)
-    return moment
+    return lived(UNTIL - 6 * YEAR * (1 - share**0.5))
+
+
+def between(first: datetime, last: datetime, share: float) -> datetime:
+    """Return when a share of what happens between two moments has happened."""
+    begin, end = evened(first), evened(last)
+    return lived(begin + (end - begin) * share)
+
+
+def share_until(moment: datetime, first: datetime, last: datetime) -> float:
+    """Return the share of what happens between two moments that has happened until a third."""
+    begin = evened(first)
+    return (evened(moment) - begin) / (evened(last) - begin)

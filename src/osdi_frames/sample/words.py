@@ -1,6 +1,6 @@
 """What the sample is made of: names, places, causes, labels.
 
-Some labels break careless software. All are in ``words.json``. Every host is under example.org, example.net or
+All are in ``words.json``. Every host is under example.org, example.net or
 example.com, every phone number from the range 555-0100 to 555-0199 that is kept free for fiction, and no name is
 meant for anybody.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-#: Lists of words by what they are for; ``hostile`` ones are taken for more than text somewhere downstream.
+#: Lists of words by what they are for.
 WORDS: Mapping[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
 
 
@@ -36,5 +36,5 @@ class Place(NamedTuple):
         return {"latitude": latitude, "longitude": longitude, "accuracy": accuracy}
 
 
-#: The first is the likeliest. Zones of half hours, of none and of both hemispheres are among them.
+#: The first is the likeliest. Most are in the United States, where the groups are.
 PLACES = [Place(**place) for place in WORDS["places"]]

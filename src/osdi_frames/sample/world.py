@@ -16,9 +16,8 @@ from osdi_frames.sample.people import first_attended, long_known, make_signature
 from osdi_frames.sample.words import PLACES, WORDS, Place
 
 OLD_SHARE = 0.08  # of the events, from the year before June 2018
-# Wall clocks that a town in the United States never showed, and that it showed twice.
-CLOCK_CHANGES = (datetime(2026, 3, 8, 2, 30, tzinfo=UTC), datetime(2025, 11, 2, 1, 30, tzinfo=UTC))
-CAPACITIES = (15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 250, 300, 400, 500, 800, 1000, 2000, 4000)
+CAPACITIES = (15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200, 250, 300, 400, 500, 800)
+_EVENTS_OF_WEEK, _SATURDAY = (2, 4, 5, 5, 2, 9, 5), 5
 STATUS_GREW = datetime(2026, 7, 1, tzinfo=UTC)  # since then there are values that the contract does not name
 
 
@@ -27,7 +26,7 @@ class World(Deployment):
     """Everything that one deployment holds at the end.
 
     Its documents are plain dicts in the contract's v2 shapes. Seed and prefix decide every identifier and every draw:
-    the same arguments make the same world, on every machine. There is one campaign for about twelve events.
+    the same arguments make the same world, on every machine. There are up to eight campaigns.
     Signatures are made as they are asked for.
 
     Examples
@@ -127,13 +126,13 @@ class World(Deployment):
         pages = f"{self.site}/groups"
         named = [{"title": name, "browser_url": f"{pages}/{n}"} for n, name in enumerate(WORDS["groups"])]
         named[-1]["browser_url"] = self.href("groups", self.id("group", 0))  # seen in life, too
-        return [*named, {"title": WORDS["hostile"][self.seed % 3], "browser_url": f"{pages}/hostile"}]
+        return named
 
     @cached_property
     def _launched(self) -> list[Document]:
         """Campaigns, launched as their events are spread."""
         words = self.draws("campaigns").sample(WORDS["campaigns"], len(WORDS["campaigns"]))
-        first, count = times.EMBEDDED_UNTIL - times.YEAR * 13 / 12, 2 + self.event_count // 12
+        first, count = times.EMBEDDED_UNTIL - times.YEAR * 13 / 12, min(2 + self.event_count // 12, 7)
         launches = [first, *(times.growing(n / count) for n in range(count))]
         return list(self.published("event_campaign", "events", launches, words))
 
@@ -165,14 +164,16 @@ class World(Deployment):
         """Spread events, few until June 2018, then more and more."""
         rng, old = self.draws("created"), int(self.event_count * OLD_SHARE)
         for n in range(old):
-            yield times.EMBEDDED_UNTIL - times.YEAR * (1 - (n + rng.random()) / old)
+            yield times.between(times.BEGINNING, times.EMBEDDED_UNTIL, (n + rng.random()) / old)
         for n in range(self.event_count - old):
             yield times.growing((n + rng.random()) / (self.event_count - old))
 
     def _event(self, rng: Random, number: int, created: datetime, weights: list[float]) -> Document:
         (campaign,) = rng.choices(self._launched, cum_weights=weights)
         joined = rng.random() < 0.75
-        modified = min(created + (0.01 + rng.random()) * 120 * times.DAY, times.UNTIL)
+        modified = times.lived(
+            min(times.evened(created) + (0.01 + rng.random()) * 120 * times.DAY, times.UNTIL)
+        )
         cause = campaign["name"].rpartition(" ")[0] if joined else rng.choice(WORDS["causes"])
         event = self._gathering(rng, number, cause, created, modified) | _rsvps(rng, 12 if joined else 4)
         sponsor, person = rng.choice(self._groups), {"href": rng.choice(list(self.people))}
@@ -198,7 +199,7 @@ class World(Deployment):
         event_id = self.id("event", number)
         own_ui = rng.random() < 0.7
         (place,) = rng.choices(PLACES, cum_weights=power_law(PLACES))
-        start = _start(number, created, modified, rng)
+        start = _start(modified, rng)
         image = f"https://images.example.net/{self.digest('image', number)}.jpg"
         foreign, own = f"crm_sync:{number + 1000}", self.own(event_id)
         imported = [foreign, own] if number % 2 else [own, foreign]
@@ -209,7 +210,7 @@ class World(Deployment):
             "created_date": times.iso(created),
             "modified_date": times.iso(modified),
             "name": f"{place.locality} {start:%Y-%m-%d} #{number}" if rng.random() < 0.8 else None,
-            "title": _title(number, cause, place.locality, rng),
+            "title": f"{rng.choice(WORDS['gatherings'])} {cause} in {place.locality}",
             "description": _html(cause, "Bring water, a friend and a sign.") if rng.random() < 0.9 else None,
             "instructions": _html(cause, "Doors open half an hour before.") if rng.random() < 0.5 else None,
             "browser_url": f"{self.site}/events/{event_id[:8]}" if own_ui else None,
@@ -237,29 +238,25 @@ def _totals(events: list[Document]) -> Document:
     return {"total_events": len(events), "total_rsvps": sum(event["total_accepted"] for event in events)}
 
 
-def _title(number: int, cause: str, locality: str, rng: Random) -> str:
-    """Name a gathering, each eleventh by a hostile label."""
-    if number % 11 == 4:
-        return str(WORDS["hostile"][number // 11 % len(WORDS["hostile"])])
-    return f"{rng.choice(WORDS['gatherings'])} {cause} in {locality}"
-
-
 def _html(cause: str, sentence: str) -> str:
     more = '<a href="https://example.org/">more</a>'
     return f"<p>{sentence}</p><p>Join us for <em>{cause}</em> &amp; {more}.</p>"
 
 
-def _start(number: int, created: datetime, modified: datetime, rng: Random) -> datetime:
-    """Draw a wall clock soon after the last RSVP, written as if it were UTC (interface 2.1)."""
-    day = modified + rng.randrange(2, 15) * times.DAY
-    usual = day.replace(hour=rng.randrange(9, 21), minute=rng.choice((0, 30)), second=0, microsecond=0)
-    change = CLOCK_CHANGES[number % 2]
-    return change if number % 100 in (20, 21) and created < change else usual
+def _start(modified: datetime, rng: Random) -> datetime:
+    """Draw a wall clock soon after the last RSVP, written as if it were UTC (interface 2.1).
+
+    Most events are at weekends by day, or in the evening before a working day.
+    """
+    days = [modified + number * times.DAY for number in range(2, 16)]
+    (day,) = rng.choices(days, [_EVENTS_OF_WEEK[day.weekday()] for day in days])
+    hours = (10, 11, 13, 14, 15) if day.weekday() >= _SATURDAY else (12, 17, 18, 18, 19)
+    return day.replace(hour=rng.choice(hours), minute=rng.choice((0, 0, 30)), second=0, microsecond=0)
 
 
 def _rsvps(rng: Random, usual: int) -> Document:
-    """Draw RSVPs from a power law, at most 4,000; one event in six has a capacity, and comes near it."""
-    accepted = min(int((rng.paretovariate(1.1) - 1) * usual + 1), 4000) if rng.random() < 0.9 else 0
+    """Draw RSVPs from a power law, at most 600; one event in six has a capacity, and comes near it."""
+    accepted = min(int((rng.paretovariate(1.1) - 1) * usual + 1), 600) if rng.random() < 0.9 else 0
     if rng.random() > 0.17:
         return {"total_accepted": accepted}
     least = max(accepted, rng.randrange(10, 60))
