@@ -9,7 +9,7 @@ from uuid import UUID
 
 from starlette.applications import Starlette
 
-from osdi_frames.sample import World, acts
+from osdi_frames.sample import World, acts, times
 from osdi_frames.sample.deployment import Document, href_of
 from osdi_frames.sample.people import referrer_data, signer
 from osdi_frames.sandbox.admin import GROUP
@@ -120,14 +120,15 @@ class _Replay:
         One after the other, the last one when the event was last modified.
         """
         count, created = event["total_accepted"], self._moment
-        lasted = datetime.fromisoformat(event["modified_date"]) - created
+        last = datetime.fromisoformat(event["modified_date"])
         for number in range(len(self._attendees), count):
             random = Random(number)  # noqa: S311 (reproducible, not secret)
             person = signer(self._world, _FIRST_ATTENDEE + number, rng=random, signed=created)
             self._attendees.append(self._service.new_person(person, self._site).resource_id)
         for number, person_id in enumerate(self._attendees[:count], start=1):
-            self._moment = created + lasted * (number / count)
-            data = referrer_data(Random(f"{event['title']} {number}"))  # noqa: S311 (no secret)
+            self._moment = times.between(created, last, number / count)
+            random = Random(f"{event['title']} {number}")  # noqa: S311 (no secret)
+            data = referrer_data(random, self._moment)
             body = {"_links": self._linked("osdi:person", person_id), "referrer_data": data}
             self._act("attendance", made, body, data, by="page")
 
