@@ -211,10 +211,8 @@ def test_functions_of_a_source_take_what_the_archive_takes():
 
 def test_an_id_that_occurs_nowhere_is_answered_with_titles_whichever_table_is_read(little):
     for name in ("petitions", "signatures", "people"):
-        with pytest.raises(
-            OsdiError, match=r"no petition is 'bike lanes'; nearest: .* \(Protected bike lanes"
-        ):
-            of.open(little).where(petition="bike lanes").table(name)
+        with pytest.raises(OsdiError, match=r"no petition is 'rent increase'; nearest: .* \(Stop the rent"):
+            of.open(little).where(petition="rent increase").table(name)
 
 
 def test_a_mistyped_name_of_the_package_names_the_nearest():

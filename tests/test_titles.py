@@ -139,7 +139,7 @@ def test_the_reports_of_the_sample_show_titles_and_no_id(reported: dict[str, pd.
         for label in labels
         if re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-", label)
     ]
-    assert "Lunch for Every Child 2022" in shown["rsvps_by_campaign"]
+    assert "Walks for the Old Forest 2022" in shown["rsvps_by_campaign"]
     assert "Protected bike lanes for Montréal" in shown["signatures_by_petition"]
     twice = [
         label for label in shown["rsvps_by_campaign"] if label.startswith("Marche pour l'eau propre 2025 (")

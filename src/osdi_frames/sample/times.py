@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 MINUTE = timedelta(minutes=1)
 HOUR = 60 * MINUTE
@@ -47,21 +46,29 @@ class _Cycle(NamedTuple):
     """A stretch of time that repeats, cut into equal parts, and the share of it that has happened at each cut."""
 
     length: timedelta
-    cuts: NDArray[np.float64]
-    happened: NDArray[np.float64]
+    cuts: Sequence[float]
+    happened: Sequence[float]
 
     @classmethod
     def of(cls, length: timedelta, weights: Sequence[int]) -> _Cycle:
         """Make a cycle of parts in which as much is done as their weights say."""
-        return cls(length, np.linspace(0, 1, len(weights) + 1), np.cumsum([0, *weights]) / sum(weights))
+        cuts = [number / len(weights) for number in range(len(weights) + 1)]
+        return cls(length, cuts, [0, *(done / sum(weights) for done in accumulate(weights))])
 
     def lived(self, moment: datetime) -> datetime:
-        number, rest = divmod(moment - UNTIL, self.length)
-        return UNTIL + self.length * (number + float(np.interp(rest / self.length, self.happened, self.cuts)))
+        return self._moved(moment, self.happened, self.cuts)
 
     def evened(self, moment: datetime) -> datetime:
+        return self._moved(moment, self.cuts, self.happened)
+
+    def _moved(self, moment: datetime, shares: Sequence[float], moved: Sequence[float]) -> datetime:
+        """Move a moment so that it lies between the moved shares as it did between the shares of the cycle."""
         number, rest = divmod(moment - UNTIL, self.length)
-        return UNTIL + self.length * (number + float(np.interp(rest / self.length, self.cuts, self.happened)))
+        share = rest / self.length
+        end = bisect(shares, share)  # a share is less than 1, the last of the shares
+        begin = end - 1
+        within = (share - shares[begin]) / (shares[end] - shares[begin])
+        return UNTIL + self.length * (number + moved[begin] + (moved[end] - moved[begin]) * within)
 
 
 _YEARLY, _WEEKLY = _Cycle.of(YEAR, _MONTHS), _Cycle.of(WEEK, _WEEK_HOURS)

@@ -171,9 +171,9 @@ class World(Deployment):
     def _event(self, rng: Random, number: int, created: datetime, weights: list[float]) -> Document:
         (campaign,) = rng.choices(self._launched, cum_weights=weights)
         joined = rng.random() < 0.75
-        modified = times.lived(
-            min(times.evened(created) + (0.01 + rng.random()) * 120 * times.DAY, times.UNTIL)
-        )
+        lasts = (0.01 + rng.random()) * 120 * times.DAY
+        newest = times.UNTIL - number % 40 * times.HOUR  # of what goes on at the end
+        modified = times.lived(max(min(times.evened(created) + lasts, newest), times.evened(created)))
         cause = campaign["name"].rpartition(" ")[0] if joined else rng.choice(WORDS["causes"])
         event = self._gathering(rng, number, cause, created, modified) | _rsvps(rng, 12 if joined else 4)
         sponsor, person = rng.choice(self._groups), {"href": rng.choice(list(self.people))}
