@@ -142,7 +142,7 @@ def test_the_reports_of_the_sample_show_titles_and_no_id(reported: dict[str, pd.
     assert "Walks for the Old Forest 2022" in shown["rsvps_by_campaign"]
     assert "Protected bike lanes for Montréal" in shown["signatures_by_petition"]
     twice = [
-        label for label in shown["rsvps_by_campaign"] if label.startswith("Marche pour l'eau propre 2025 (")
+        label for label in shown["rsvps_by_campaign"] if label.startswith("Lunch for Every Child 2025 (")
     ]
     assert len(set(twice)) == 2
 
