@@ -237,7 +237,6 @@ class Reader:
             for group in self._groups(resolution.plan, Observer(policy), cores=1):
                 for name, rows in resolver.collect(group):
                     tables[name].append(rows.drop_columns([ELEMENT]))
-            resolver.collected.add_late_persons(resolution, connection)
             collected = resolver.collected.pruned(connection)
         policy.close(warn)
         return tables, collected

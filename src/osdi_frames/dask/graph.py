@@ -91,7 +91,7 @@ def graph(
     tasks: dict[Keys, Any] = {(read, number): (_read, parts[number], request) for number in numbers}
     tasks |= {(notes, number): (_notes, (read, number)) for number in numbers}
     tasks[decided] = (_decided, request, [(notes, number) for number in numbers])
-    tasks |= {(lent, number): (_lent, (read, number), number, decided) for number in numbers}
+    tasks |= {(lent, number): (_lent, request, (read, number), number, decided) for number in numbers}
     every_lent = [(lent, number) for number in numbers]
     of = {number: (request, (read, number), number, decided, every_lent) for number in numbers}
     shared: list[Keys] = []
@@ -152,12 +152,18 @@ def _decided(request: Request, parts: Sequence[Collected]) -> Decided:
     return Decided(decisions, every.parents, every.linked, starts)
 
 
-def _lent(part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Table]:
+def _lent(request: Request, part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Table]:
     """Return the rows that other partitions may need, by table."""
-    part.collected.number_from(decided.starts[number])
+    collected = part.collected
+    collected.number_from(decided.starts[number])
     lent = {}
     for element, wanted in decided.decisions.lent().items():
-        versions = part.collected.versions[element]
+        if element == PEOPLE.element:
+            if len(here := collected.here(wanted)):
+                persons = collected.persons(Resolution(request))
+                lent[PEOPLE] = persons.take(here, persons.columns)
+            continue
+        versions = collected.versions[element]
         for table, rows in [(main_table(element), versions.main), *versions.children.items()]:
             if found := [rows_of(some, wanted) for some in rows]:
                 lent[table] = pa.concat_tables(found)
@@ -180,13 +186,12 @@ def _resolver(
     part.collected.number_from(decided.starts[number])
     resolver.collected = replace(part.collected, parents=decided.parents)
     for element, versions in part.collected.versions.items():
-        tables = {main_table(element): versions.main, **versions.children}
         for table in dict.fromkeys(
-            (*tables, *(name for some in lent for name in some if name.element == element))
+            (*versions.children, *(name for some in lent for name in some if name.element == element))
         ):
-            resolver.every[table] = every = SpilledTables()
+            resolver.lent[table] = every = SpilledTables()
             for other, found in enumerate(lent):
-                own = tables.get(table, ()) if other == number else ()
+                own = versions.children.get(table, ()) if other == number else ()
                 for some in own or ([found[table]] if table in found else ()):
                     every.add(some)
     resolver.decide(decided.decisions)

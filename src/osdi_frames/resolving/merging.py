@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from osdi_frames.arrow import among, are_parts, replaced, united, with_column
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.resolving.spilled import SpilledTables
+from osdi_frames.resolving.spilled import NumberedRows
 from osdi_frames.resolving.versions import (
     ADDRESS,
     BY_ADDRESS,
@@ -37,7 +37,9 @@ _TYPE_BITS: Final = 6
 _TYPES: Final = 1 << _TYPE_BITS
 
 _NOTHING: Final = pa.schema([("kept", pa.int64())])
-_NOBODY: Final = pa.schema([(ELEMENT, pa.int64()), ("person_high", pa.uint64()), ("person_low", pa.uint64())])
+NONE_MOVED: Final = pa.schema(
+    [(ELEMENT, pa.int64()), ("person_high", pa.uint64()), ("person_low", pa.uint64())]
+)
 _NO_FULLER: Final = pa.schema(
     [("kept", pa.int64()), ("block", pa.string()), ("newest", pa.int64()), ("candidate", pa.int64())]
 )
@@ -74,7 +76,9 @@ def compared(every: Sequence[Versions], engine: Engine) -> list[Merger]:
     there = {number: versions.rules for number, versions in enumerate(every) if versions.count}
     pipeline, rules = Pipeline(engine), Rules.joined([*there.values()])
     notes = [
-        rows.append_column("type", pa.array(np.full(len(rows), number, np.int8)))
+        rows.select(every[number].rules.compared).append_column(
+            "type", pa.array(np.full(len(rows), number, np.int8))
+        )
         for number in there
         for rows in every[number].notes.mapped
     ]
@@ -161,7 +165,7 @@ class Merger:
     persons: pa.Table = field(default_factory=_NOTHING.empty_table)
     """Of acts that have a person: the number that is kept, the person's identity in two halves, and how many columns
     the newest version that carries it has of each block that can be a part, -1 where none carries it."""
-    moved: pa.Table = field(default_factory=_NOBODY.empty_table)
+    moved: pa.Table = field(default_factory=NONE_MOVED.empty_table)
     """The versions of things whose own person is another, or nobody, and the person of the thing, 0 for nobody."""
     fuller: pa.Table = field(default_factory=_NO_FULLER.empty_table)
     """The versions that have more columns of a block than the `newest` that carries it: each `candidate` of a thing,
@@ -184,7 +188,7 @@ class Merger:
             is_merged = len(found.sources) > 0
             every = f"{single} UNION ALL BY NAME {merged}" if is_merged else single
             persons = pipeline.ask(_PERSONS.format(persons=every))
-            moved = pipeline.ask(_MOVED).cast(_NOBODY) if is_merged else _NOBODY.empty_table()
+            moved = pipeline.ask(_MOVED).cast(NONE_MOVED) if is_merged else NONE_MOVED.empty_table()
             found = replace(found, persons=persons, moved=moved)
         return found
 
@@ -222,18 +226,18 @@ class Merger:
         )
         return replace(self, kept=things, sources=sources, fuller=fuller)
 
-    def settled(self, rows: SpilledTables) -> Merger:
+    def settled(self, rows: NumberedRows) -> Merger:
         """Return this with an older version as the source of each block of which the newest has only a part.
 
         `rows` are those of all versions. The newest has a part if what it has is the same in the older one.
         """
         sources = self.sources
-        for block, names in self.rules.parts.items():
+        for block in self.rules.parts:
             fuller = self.fuller.filter(pc.equal(self.fuller["block"], block))
             if not len(fuller):
                 continue
-            there = [name for name in names if name in rows.mapped[0].column_names]
-            newest, others = (rows.take(fuller[name].to_numpy(), there) for name in ("newest", "candidate"))
+            names = self.rules.counted[block]
+            newest, others = (rows.take(fuller[name].to_numpy(), names) for name in ("newest", "candidate"))
             is_part = are_parts(newest, others)
             things, first = np.unique(fuller["kept"].to_numpy()[is_part], return_index=True)
             numbers = sources[block].to_numpy().copy()
@@ -262,7 +266,7 @@ class Merger:
             columns.append(pc.list_flatten(self.sources[f"all_{self.rules.collected}"]).to_numpy())
         return np.unique(np.concatenate([self.several, *columns]))
 
-    def merge(self, rows: pa.Table, blocks: Mapping[str, str], versions: SpilledTables) -> pa.Table:
+    def merge(self, rows: pa.Table, blocks: Mapping[str, str], versions: NumberedRows) -> pa.Table:
         """Return rows of kept versions, each block from the version it comes from.
 
         `blocks` says which block each column belongs to; `versions` has the rows of all versions that lend some.

@@ -10,7 +10,7 @@ or several have it, the address is the identity. An address never joins two ids.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -19,23 +19,36 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.arrow import among, are_parts, combined, folded, replaced, with_column
+from osdi_frames.arrow import among, are_parts, combined, folded, replaced, united, with_column
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
-from osdi_frames.resolving.merging import PERSON_ID, Merger
-from osdi_frames.resolving.spilled import SpilledTables
-from osdi_frames.resolving.versions import ADDRESS, BY_ADDRESS, Rules, full
+from osdi_frames.resolving import gone
+from osdi_frames.resolving.merging import NONE_MOVED, PERSON_ID, Merger
+from osdi_frames.resolving.spilled import NumberedRows, SpilledTables, in_order
+from osdi_frames.resolving.versions import (
+    ADDRESS,
+    BY_ADDRESS,
+    ENVELOPE,
+    FLAGS,
+    SEEN,
+    Rules,
+    Versions,
+    full,
+)
 from osdi_frames.tables import TABLES, main_table
 from osdi_frames.tables.act import DATES
 from osdi_frames.tables.people import PEOPLE, id_of_address
 from osdi_frames.tables.schema import Table
 
-#: The blocks of a person, in the order of their bits; three more bits say what a version is.
+#: The blocks of a person, in the order of their bits; three more bits say what a version is. Those of acts have the
+#: same bits and then one for the dates of the person.
 BLOCKS: Final = tuple(dict.fromkeys(column.block for column in PEOPLE.columns if column.block != "act"))
 #: A version that holds a person, not a mere link; and one that is a resource of its own.
 _HELD, _OWN = 1 << len(BLOCKS), 2 << len(BLOCKS)
 #: A version of a person without an id.
 _ADDRESSED = 4 << len(BLOCKS)
+#: The bits of a version of an act of which one is set where it holds a person.
+_OF_PERSON = (2 << len(BLOCKS)) - 1
 #: The blocks that acts take from people, and the column that lists them.
 FILLED: Final = ("name", "email", "phone", "location")
 FILLED_COLUMN: Final = "person_filled"
@@ -78,36 +91,31 @@ class PersonSource:
             own = {column.name for column in self.table.entry}
         return {name: renamed.get(name, name) for name in wanted if renamed.get(name, name) in own}
 
-    def versions(
-        self, rows: pa.Table, main: pa.Table, wanted: Iterable[str], bits: Sequence[str]
-    ) -> pa.Table:
+    def versions(self, rows: pa.Table, main: pa.Table, wanted: Collection[str]) -> pa.Table:
         """Return the versions of persons in its rows, as rows of people.
 
-        `main` has the rows of the same elements in their main table; `bits` are the blocks of those of this table.
+        `main` has the rows of the same elements in their main table. Columns that `with_origins` adds are wanted, too.
         """
         numbers, carried = rows[ELEMENT].to_numpy(), rows[CARRIED].to_numpy()
-        held = np.full(len(rows), _HELD | _OWN)
-        if self.is_act:
-            of_person = sum(1 << bits.index(block) for block in (*BLOCKS, DATES))
-            held = ((carried & of_person) != 0) * _HELD
-        carried = carried >> bits.index(BLOCKS[0]) & (_HELD - 1)
+        held = (carried & _OF_PERSON != 0) * _HELD if self.is_act else np.full(len(rows), _HELD | _OWN)
         if self.table != main_table(self.table.element):
             main = main.take(pa.array(np.searchsorted(main[ELEMENT].to_numpy(), numbers)))
         columns = self._columns_of_people(rows, main, wanted, held != 0)
-        acted = [rows["created_date"]] if self.is_act else []
-        columns |= _seen([columns["created_date"], columns["modified_date"], *acted], wanted)
+        if {*_SEEN} & {*wanted}:
+            acted = [rows["created_date"]] if self.is_act else []
+            columns |= _seen([columns["created_date"], columns["modified_date"], *acted], wanted)
         nth = np.arange(len(numbers)) - np.searchsorted(numbers, numbers)  # of the persons of one element
         columns[ELEMENT] = pa.array(numbers * PERSONS + self.number + nth)
-        ids, addressed = with_ids(columns["person_id"], columns["email"])
-        columns["person_id"] = ids
-        columns[CARRIED] = pa.array(carried | held | addressed * _ADDRESSED)
-        found = pa.table(columns)
-        # A person without id and address can be that of the act.
-        is_known = np.asarray(ids.is_valid()) | (self.is_act & (held != 0))
-        return found if self.table == PEOPLE else found.filter(pa.array(is_known))
+        carried = carried & _HELD - 1 | held
+        if "person_id" in columns:
+            columns["person_id"], addressed = with_ids(columns["person_id"], columns["email"])
+            carried |= addressed * _ADDRESSED
+        found = pa.table(columns | {CARRIED: pa.array(carried)})
+        is_embedded = self.table != PEOPLE and not self.is_act
+        return found.filter(found["person_id"].is_valid()) if is_embedded else found
 
     def _columns_of_people(
-        self, rows: pa.Table, main: pa.Table, wanted: Iterable[str], is_held: np.ndarray
+        self, rows: pa.Table, main: pa.Table, wanted: Collection[str], is_held: np.ndarray
     ) -> dict[str, pa.Array | pa.ChunkedArray]:
         """Return the wanted columns; of a person that is only linked, the id alone is known."""
         columns = {name: rows[at] for name, at in self.columns(wanted).items()}
@@ -139,7 +147,7 @@ def with_ids(ids: pa.ChunkedArray, emails: pa.ChunkedArray) -> tuple[pa.ChunkedA
     return pa.chunked_array([found]), addressed & np.asarray(found.is_valid())
 
 
-def _seen(dates: Iterable[pa.ChunkedArray], wanted: Iterable[str]) -> dict[str, pa.ChunkedArray]:
+def _seen(dates: Iterable[pa.ChunkedArray], wanted: Collection[str]) -> dict[str, pa.ChunkedArray]:
     """Return the first and the last of some dates, as far as they are wanted."""
     numbers = [pc.cast(date, pa.int64()) for date in dates]  # Arrow does not compare times of a zone so
     extremes = zip(_SEEN, (pc.min_element_wise, pc.max_element_wise), strict=True)
@@ -156,13 +164,63 @@ SOURCES: Final = tuple(
 PERSONS: Final = len(SOURCES) + 1
 
 
+_AT_ONCE: Final = 1 << 14  # rows of people, about as many as a group of documents has
+
+
+@dataclass(frozen=True)
+class PersonRows:
+    """The rows of versions of people. One that an act holds is made of the row of the act when it is asked for."""
+
+    columns: tuple[str, ...]
+    """All columns."""
+    own: SpilledTables
+    """The rows of people that are no acts' persons."""
+    acts: Mapping[PersonSource, SpilledTables]
+    """The rows of acts."""
+    accounts: gone.Accounts
+    """Which pulls can prove people gone, if that is asked."""
+
+    def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
+        """Return the rows of some versions, in the order asked; each is there, and once."""
+        found, order, rest = list[pa.Table](), list[np.ndarray](), np.ones(len(numbers), bool)
+        for source, acts in self.acts.items():
+            if (is_of := numbers % PERSONS == source.number).any():
+                rest &= ~is_of
+                order.append(np.flatnonzero(is_of))
+                found.append(self._of_acts(source, acts, numbers[is_of] // PERSONS, columns))
+        if rest.any():
+            order.append(np.flatnonzero(rest))
+            found.append(self.own.take(numbers[rest], columns))
+        return in_order(pa.concat_tables(found), np.argsort(np.concatenate(order)))
+
+    def all_of(self, numbers: np.ndarray) -> Iterator[pa.Table]:
+        """Yield the rows of some versions with all columns, some at a time, in the order asked."""
+        for start in range(0, len(numbers), _AT_ONCE):
+            yield self.take(numbers[start : start + _AT_ONCE], self.columns)
+
+    def _of_acts(
+        self, source: PersonSource, acts: SpilledTables, numbers: np.ndarray, columns: Sequence[str]
+    ) -> pa.Table:
+        """Return rows of the persons of some acts."""
+        evidence = self.accounts.evidence
+        is_proved = not {*evidence}.isdisjoint(columns)
+        wanted = with_origins((*columns, *(gone.COLUMNS if is_proved else ())))
+        wanted = {name: None for name in wanted if name not in (ELEMENT, *evidence)}
+        parsed = dict.fromkeys((*source.columns(wanted).values(), *(READ_FROM & {*wanted}), "created_date"))
+        rows = acts.take(numbers, [ELEMENT, CARRIED, *parsed])
+        rows = source.versions(rows, rows, wanted)
+        if is_proved:
+            rows = gone.with_evidence(rows, self.accounts, are_listed=False)
+        return rows.select(columns)
+
+
 def people_rules(columns: Collection[str]) -> Rules:
     """Return how the versions of people become one, given the columns that are asked for."""
     return Rules(
         identities=PEOPLE.element.identities,
         blocks=BLOCKS,
         bits=BLOCKS,
-        parts={block: names for block in FILLED if {*(names := columns_of(block))} <= {*columns}},
+        counted={block: names for block in FILLED if {*(names := columns_of(block))} <= {*columns}},
         addressed=_ADDRESSED,
         extremes=tuple(
             name for name in (*_SEEN, "created_date", "received_at", "fetched_at") if name in columns
@@ -175,6 +233,17 @@ def people_rules(columns: Collection[str]) -> Rules:
 def columns_of(block: str) -> tuple[str, ...]:
     """Return the columns of a block of a person."""
     return tuple(column.name for column in PEOPLE.columns if column.block == block)
+
+
+def with_origins(names: Iterable[str]) -> dict[str, None]:
+    """Return columns of people, and those that `PersonSource.versions` makes them of.
+
+    >>> [*with_origins(["person_id", "first_seen"])]
+    ['person_id', 'first_seen', 'email', 'created_date', 'modified_date']
+    """
+    columns = dict.fromkeys(names)
+    others = {"person_id": ("email",), **dict.fromkeys(_SEEN, ("created_date", "modified_date"))}
+    return columns | dict.fromkeys(chain.from_iterable(others.get(name, ()) for name in columns))
 
 
 def wanted_by_acts(columns: Iterable[str]) -> dict[str, None]:
@@ -217,87 +286,92 @@ _IDENTIFIED: Final = f"""SELECT with_acts.* REPLACE (coalesce(owners.high, with_
     FROM with_acts LEFT JOIN owners ON with_acts.high = {BY_ADDRESS} AND with_acts.low = owners.{ADDRESS}
     WHERE with_acts.high IS NOT NULL OR {ELEMENT} % {PERSONS} = 0"""
 
-_NO_PERSONS: Final = pa.table({name: pa.array([], pa.uint64()) for name in ("low", ADDRESS)})
+_OF_OWNERS: Final = "SELECT * FROM identified SEMI JOIN owners USING (high, low)"
+#: The persons of acts are versions of people; of one that is only linked, the id alone is known.
+_OF_ACTS: Final = f"""SELECT {ELEMENT}, person_modified_date AS modified_date, if(is_held, seen_at, NULL) AS seen_at,
+        carried & {_HELD - 1} | if(is_held, {_HELD}, 0)
+            | if(person_low IS NULL AND {ADDRESS} IS NOT NULL, {_ADDRESSED}, 0) AS carried,
+        coalesce(person_high, if({ADDRESS} IS NULL, NULL, {BY_ADDRESS}))::UBIGINT AS high,
+        coalesce(person_low, {ADDRESS}) AS low, {ADDRESS}, {{others}}
+    FROM (SELECT *, carried & {_OF_PERSON} <> 0 AS is_held FROM notes_of_acts)
+    WHERE is_held OR coalesce(person_low, {ADDRESS}) IS NOT NULL"""
+#: The columns of notes of acts that tell of their persons, beside those that all versions have.
+NOTED: Final = ("created_date", "person_created_date", "person_modified_date")
+_DATES_OF_PERSON: Final = "person_created_date, person_modified_date"
+_STAMPS_OF_PERSON: Final = {name: f"if(is_held, {name}, NULL)" for name in ENVELOPE}
+_EXTREMES_OF_ACTS: Final = {
+    **_STAMPS_OF_PERSON,
+    "created_date": "person_created_date",
+    "first_seen": f"least(created_date, {_DATES_OF_PERSON})",
+    "last_seen": f"greatest(created_date, {_DATES_OF_PERSON})",
+    SEEN: f"greatest({_DATES_OF_PERSON}, {', '.join(_STAMPS_OF_PERSON.values())})",
+}
+_NO_OWNERS: Final = pa.table({name: pa.array([], pa.uint64()) for name in (ADDRESS, "high", "low")})
 
 
-def identify(persons: pa.Table, moved: Mapping[int, pa.Table], pipeline: Pipeline) -> int:
+def identify(
+    persons: Versions,
+    acts: Mapping[PersonSource, tuple[Versions, Merger]],
+    pipeline: Pipeline,
+    *,
+    every: bool,
+) -> int:
     """Let `notes` stand for notes of versions of people with the identity of the person that each is a version of.
 
     `is_own` says where the version itself has this identity; `owners` stands for the addresses that a single id has.
-    Returns how many people are known by their address alone.
-
-    Parameters
-    ----------
-    persons
-        These notes, with the identities that the versions have themselves.
-    moved
-        `Merger.moved` of acts, by the number of their source.
-    pipeline
-        Where the names are given.
+    The persons of acts are versions of people: those whom the acts have, once they are compared. Unless
+    `every` person is needed, the notes are those of owners. Returns how many people are known by their address alone.
     """
-    of_people = [
-        with_column(some, some.schema.field(ELEMENT), pc.add(pc.multiply(some[ELEMENT], PERSONS), number))
-        for number, some in moved.items()
-    ]
-    pipeline.put("persons", persons)
-    pipeline.put("moved", pa.concat_tables(of_people))
+    queries, notes, moved = [], list[pa.Table](), [NONE_MOVED.empty_table()]
+    for source, (versions, merger) in acts.items():
+        notes += [_of_people(some, source) for some in versions.notes.mapped]
+        moved.append(_of_people(merger.moved, source))
+    if persons.count:
+        pipeline.put("notes_of_people", pa.concat_tables(persons.notes.mapped))
+        queries.append("SELECT * FROM notes_of_people")
+    if notes:
+        pipeline.put("notes_of_acts", united(notes))
+        queries.append(_of_acts(persons.rules))
+    if not queries:
+        return 0
+    pipeline.put("moved", pa.concat_tables(moved))
+    pipeline.name("persons", " UNION ALL BY NAME ".join(queries))
     pipeline.name("with_acts", _WITH_ACTS)
-    loose = pipeline.keep("loose", _LOOSE)
-    owners = pipeline.keep("owners", _OWNERS)
-    pipeline.name("notes", _IDENTIFIED)
+    loose, owners = pipeline.keep("loose", _LOOSE), _NO_OWNERS
+    if len(loose):
+        owners = pipeline.ask(_OWNERS)
+    pipeline.put("owners", owners)
+    pipeline.name("identified", _IDENTIFIED)
+    pipeline.name("notes", "SELECT * FROM identified" if every else _OF_OWNERS)
     return len(loose) - len(owners)
 
 
-#: Acts with their persons, and other persons.
-_EVERYONE: Final = (
-    f"SELECT person_low AS low, {ADDRESS} FROM acts UNION ALL SELECT low, {ADDRESS} FROM others"
-)
-#: The addresses of acts without a link to a person.
-_UNLINKED: Final = f"SELECT DISTINCT {ADDRESS} FROM acts WHERE person_low IS NULL AND {ADDRESS} IS NOT NULL"
-#: Whoever is another by another version of an act, or can be by an address; and whoever has several versions.
-_SHARED: Final = f"""SELECT person_low AS low FROM moved
-    UNION ALL SELECT low FROM everyone SEMI JOIN unlinked USING ({ADDRESS})"""
-_AGAIN: Final = "SELECT low FROM everyone GROUP BY low HAVING count(*) > 1"
-_CHANGEABLE: Final = f"""SELECT {ELEMENT} FROM acts
-    WHERE person_low IN (SELECT low FROM shared WHERE low IS NOT NULL)
-        OR (person_low IS NULL AND {ADDRESS} IN (FROM unlinked))
-        OR {ELEMENT} IN (SELECT {ELEMENT} FROM moved)
-    ORDER BY {ELEMENT}"""
+def _of_people(rows: pa.Table, source: PersonSource) -> pa.Table:
+    """Return rows about acts under the numbers of the versions of people that they hold."""
+    numbers = pc.add(pc.multiply(rows[ELEMENT], PERSONS), source.number)
+    return with_column(rows, rows.schema.field(ELEMENT), numbers)
 
 
-def changeable(
-    acts: Iterable[pa.Table], persons: Iterable[pa.Table], moved: pa.Table, pipeline: Pipeline, *, again: bool
-) -> np.ndarray:
-    """Return the numbers of the acts whose persons another version can change, or be changed by, sorted.
-
-    It takes the notes of acts and of other persons; with `again`, persons of several versions are among them.
-    """
-    own = pa.concat_tables([some.select([ELEMENT, "person_low", ADDRESS]) for some in acts])
-    others = pa.concat_tables([_NO_PERSONS, *(some.select(["low", ADDRESS]) for some in persons)])
-    lows = pa.chunked_array([*own["person_low"].chunks, *others["low"].chunks]).drop_null()
-    is_unlinked = pc.and_(own["person_low"].is_null(), own[ADDRESS].is_valid())
-    are_alone = not pc.any(is_unlinked).as_py() and pc.count_distinct(lows).as_py() == len(lows)
-    if are_alone and not len(moved):
-        return np.empty(0, np.int64)
-    pipeline.put("acts", own)
-    pipeline.put("others", others)
-    pipeline.put("moved", moved)
-    pipeline.name("everyone", _EVERYONE)
-    pipeline.name("unlinked", _UNLINKED)
-    pipeline.name("shared", f"{_SHARED} UNION ALL {_AGAIN}" if again else _SHARED)
-    numbers: np.ndarray = pipeline.ask(_CHANGEABLE)[ELEMENT].to_numpy()
-    return numbers
+def _of_acts(rules: Rules) -> str:
+    """Return the query for the notes of persons in notes of acts."""
+    flags = dict.fromkeys((name for name in rules.extremes if name.startswith(FLAGS)), "0")
+    others = [f"{(_EXTREMES_OF_ACTS | flags)[name]} AS {name}" for name in rules.extremes]
+    return _OF_ACTS.format(others=", ".join((*others, *map(full, rules.counted))))
 
 
-#: Of each person the version that is kept, what all versions carry, and how many columns the fullest has of each block.
-_SINGLE: Final = (
-    "SELECT high, low, kept, {columns} FROM versions JOIN things USING (high, low) WHERE count = 1"
-)
-_MERGED: Final = "SELECT high, low, kept, {columns} FROM sources JOIN things USING (kept)"
 #: Acts with the identity of their person, whom an address can say.
-_ACTS: Final = f"""SELECT actors.* REPLACE (coalesce(owners.high, person_high) AS person_high,
+_ACTS: Final = f"""SELECT takers.* REPLACE (coalesce(owners.high, person_high) AS person_high,
         coalesce(owners.low, person_low) AS person_low), owners.low IS NOT NULL AS {PERSON_ID}
-    FROM actors LEFT JOIN owners ON person_high = {BY_ADDRESS} AND person_low = owners.{ADDRESS}"""
+    FROM takers LEFT JOIN owners ON person_high = {BY_ADDRESS} AND person_low = owners.{ADDRESS}"""
+
+
+NOTHING_TAKEN: Final = pa.table(
+    {
+        "kept": pa.array([], pa.int64()),
+        "person": pa.array([], pa.int64()),
+        PERSON_ID: pa.array([], pa.bool_()),
+    }
+)
 
 
 def taken(acts: pa.Table, persons: Merger, pipeline: Pipeline) -> pa.Table:
@@ -305,27 +379,27 @@ def taken(acts: pa.Table, persons: Merger, pipeline: Pipeline) -> pa.Table:
 
     The columns are the numbers of the act's and the person's kept versions, `kept` and `person`; whether the act takes
     the person's id; and for each block whether the act has a part of it, null where it takes nothing of the block.
-    `acts` are `Merger.persons` of the acts, as the relation `actors`. `pipeline` has just compared the persons.
+    `acts` are `Merger.persons` of the acts, for which `takers` stands. `pipeline` has just compared the persons.
     """
-    blocks = [block for block in persons.rules.parts if full(block) in acts.column_names]
-    columns = ", ".join(["carried", *map(full, persons.rules.parts)])
-    queries = [_SINGLE, _MERGED] if len(persons.sources) else [_SINGLE]
+    if not len(persons.sources):  # who is of one version has nothing that the act of it lacks
+        return NOTHING_TAKEN
     pipeline.name("acts", _ACTS)
-    pipeline.name("known", " UNION ALL ".join(query.format(columns=columns) for query in queries))
-    hows = {PERSON_ID: PERSON_ID}
-    for block in blocks:
-        own = f"acts.{full(block)}"
-        gives = f"known.{persons.rules.carries(block)} AND ({own} < 0 OR {own} < known.{full(block)})"
-        hows[block] = f"CASE WHEN {gives} THEN {own} >= 0 END"
+    pipeline.name("known", f"SELECT * EXCLUDE ({PERSON_ID}) FROM sources JOIN things USING (kept)")
+    columns, takes = [f"acts.{PERSON_ID}"], [f"acts.{PERSON_ID}"]
+    for block in persons.rules.parts:
+        if full(block) in acts.column_names:
+            own, most = f"acts.{full(block)}", f"known.{full(block)}"
+            gives = f"(known.{persons.rules.carries(block)} AND ({own} < 0 OR {own} < {most}))"
+            columns.append(f"CASE WHEN {gives} THEN {own} >= 0 END AS {block}")
+            takes.append(gives)
     return pipeline.ask(
-        f"""SELECT acts.kept, known.kept AS person, {", ".join(f"{how} AS {name}" for name, how in hows.items())}
-        FROM acts JOIN known ON person_high = high AND person_low = low
-        WHERE {" OR ".join(f"({how}) IS NOT NULL" if name != PERSON_ID else name for name, how in hows.items())}"""
+        f"""SELECT acts.kept, known.kept AS person, {", ".join(columns)}
+        FROM acts JOIN known ON person_high = high AND person_low = low WHERE {" OR ".join(takes)}"""
     )
 
 
 def fill(
-    rows: pa.Table, taken: pa.Table, merger: Merger, persons: SpilledTables, collected: Collection[str]
+    rows: pa.Table, taken: pa.Table, merger: Merger, persons: NumberedRows, collected: Collection[str]
 ) -> pa.Table:
     """Return rows of acts with what they take from persons; a person known by an address has an id made of it.
 
@@ -365,7 +439,7 @@ def fill(
     return with_column(rows, field, pa.array(names, field.type))
 
 
-def merged_fields(rows: pa.Table, merger: Merger, persons: SpilledTables, engine: Engine) -> pa.Table:
+def merged_fields(rows: pa.Table, merger: Merger, persons: NumberedRows, engine: Engine) -> pa.Table:
     """Return rows of people with custom fields of all versions, each by its name from the newest that has it.
 
     A field without a value in the person of an act takes none away.

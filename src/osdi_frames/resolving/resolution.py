@@ -251,16 +251,10 @@ class Resolution:
         """The tables that hold persons, where these are needed."""
         return SOURCES if self.person_columns else ()
 
-    @property
-    def late_sources(self) -> tuple[PersonSource, ...]:
-        """The acts of which persons are only needed for acts: they can wait until all are read."""
-        acting = () if PEOPLE in self.asked else self.acting
-        return tuple(source for source in self.sources if source.table in acting)
-
     def persons_in(self, source: PersonSource, rows: pa.Table, main: pa.Table) -> pa.Table:
-        """Return the versions of persons in rows of a table, as `PersonSource.versions` does."""
-        bits = self.bits(source.table.element) if source.is_act else people.BLOCKS
-        return source.versions(rows, main, self.person_columns, bits)
+        """Return the versions of people in rows of a table that is no act's; see `PersonSource.versions`."""
+        found = source.versions(rows, main, self.person_columns)
+        return self.with_evidence(PEOPLE.element, found, are_listed=source.table == PEOPLE)
 
     @property
     def acting(self) -> tuple[Table, ...]:
@@ -271,10 +265,14 @@ class Resolution:
             if table in self.fills or (self.merges and "person_id" in self.names(table))
         )
 
-    def keeps(self, element: ElementType) -> bool:
-        """Return whether rows of a type are needed, and not only notes of them."""
+    def resolves(self, element: ElementType) -> bool:
+        """Return whether resolved rows of a type are needed."""
         is_asked = any(table.element == element for table in self.asked)
         return is_asked or (element == EVENT and self.has_reasons)
+
+    def keeps(self, element: ElementType) -> bool:
+        """Return whether rows of versions of a type are needed, and not only notes of them."""
+        return self.resolves(element) or (bool(self.person_columns) and main_table(element) in ACTS)
 
     def names(self, table: Table) -> list[str]:
         """Return the columns that are asked of a table."""
@@ -326,43 +324,45 @@ class Resolution:
         return tuple(sorted(named - {"act"}))
 
     def bits(self, element: ElementType) -> tuple[str, ...]:
-        """Return the blocks of which rows of a type say whether they are carried; those of a person are the last."""
-        named = {*self.blocks(element)}
-        of_person = [block for block in people.BLOCKS if block in named]
+        """Return the blocks of which rows of a type say whether they are carried; those of a person are the first."""
+        named, of_person = {*self.blocks(element)}, tuple[str, ...]()
         if self.person_columns and main_table(element) in ACTS:
-            named |= {DATES, "links"}
-            of_person = [*people.BLOCKS]
-        return (*sorted(named - {*people.BLOCKS}), *of_person)
+            named, of_person = named | {"links"}, (*people.BLOCKS, DATES)
+        return (*of_person, *sorted(named - {*of_person}))
 
     @cached_property
     def rules(self) -> dict[ElementType, Rules]:
         """How the versions of each type become one, where they do."""
-        found = {}
-        for element, identities in self.identities.items():
-            main = main_table(element)
-            if not self.streams(element):
-                found[element] = Rules(
-                    identities=identities,
-                    blocks=self.blocks(element),
-                    bits=self.bits(element),
-                    parts=self._parts(main),
-                    extremes=tuple(name for name in ENVELOPE if name in self.needed[main])
-                    if self.merges
-                    else (),
-                    has_person=bool(self.person_columns) and main in ACTS,
-                )
+        of_people = people.people_rules(self.person_columns)
+        found = {
+            element: self._rules(element, identities, of_people)
+            for element, identities in self.identities.items()
+            if not self.streams(element)
+        }
         if self.person_columns:
-            found[PEOPLE.element] = people.people_rules(self.person_columns)
+            found[PEOPLE.element] = of_people
         evidence = self.accounts.evidence if self._proved else ()
         return {
             element: replace(rules, extremes=(*rules.extremes, *evidence)) if self.proves(element) else rules
             for element, rules in found.items()
         }
 
-    def _parts(self, main: Table) -> dict[str, tuple[str, ...]]:
-        """Return the blocks of the persons of acts that can be a part of others, with their columns."""
-        blocks = (block for block in self.blocks(main.element) if block in people.FILLED and main in ACTS)
-        return {block: people.filled_columns(block) for block in blocks}
+    def _rules(self, element: ElementType, identities: Identities, of_people: Rules) -> Rules:
+        """Return how the versions of a type become one, but what pulls prove; `of_people` are the rules of people."""
+        main, blocks = main_table(element), self.blocks(element)
+        rules = Rules(identities=identities, blocks=blocks, bits=self.bits(element))
+        if not self.merges:
+            return rules
+        rules = replace(rules, extremes=tuple(name for name in ENVELOPE if name in self.needed[main]))
+        if main not in ACTS:
+            return rules
+        counted = [block for block in people.FILLED if block in blocks or block in of_people.counted]
+        return replace(
+            rules,
+            counted={block: people.filled_columns(block) for block in counted},
+            noted=people.NOTED if self.person_columns else (),
+            has_person=bool(self.person_columns),
+        )
 
     @cached_property
     def plan(self) -> Plan:

@@ -21,8 +21,8 @@ from osdi_frames.resolving.filters import Linked, Occurring
 from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts, of_type, pruned, with_type
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
 from osdi_frames.resolving.selection import OWNER, Selection
-from osdi_frames.resolving.spilled import SpilledTables
-from osdi_frames.resolving.versions import Versions, note, rows_of
+from osdi_frames.resolving.spilled import NumberedRows, SpilledTables
+from osdi_frames.resolving.versions import BY_ADDRESS, Versions, note, rows_of
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENTS
@@ -32,7 +32,6 @@ from osdi_frames.tables.schema import ElementType, ExclusionRule, Table
 #: The columns of the events that `excluded` takes for attendances.
 OF_EVENTS: Final = ("event_id", "excluded")
 _NONE: Final = np.empty(0, np.int64)
-_NOTHING_TAKEN: Final = pa.table({"kept": _NONE, "person": _NONE, PERSON_ID: pa.array([], pa.bool_())})
 _NO_EVENTS: Final = pa.table({name: pa.array([], pa.string()) for name in OF_EVENTS})
 
 
@@ -48,7 +47,9 @@ class Collected:
     linked: Linked
     """The ids by which filters keep versions of others, where these are not resolved."""
     last: int = -1
-    """The number of the last element."""
+    """The number of the last element, counted from the first."""
+    first: int = 0
+    """The number of the first element."""
 
     @classmethod
     def of(cls, resolution: Resolution) -> Collected:
@@ -89,6 +90,7 @@ class Collected:
 
     def number_from(self, offset: int) -> None:
         """Add a number to those of all elements."""
+        self.first = offset
         for element, versions in self.versions.items():
             scale = people.PERSONS if element == PEOPLE.element else 1
             for tables in (versions.main, versions.notes, *versions.children.values()):
@@ -125,43 +127,31 @@ class Collected:
     def _persons_in(
         self, group: GroupResult, main: Mapping[Table, pa.Table], resolution: Resolution
     ) -> list[pa.Table]:
-        """Return the versions of people in the rows of a group, but those that can wait."""
+        """Return the versions of people in the rows of a group, but those in acts."""
         return [
-            resolution.with_evidence(
-                PEOPLE.element,
-                resolution.persons_in(source, rows, main[main_table(source.table.element)]),
-                are_listed=source.table == PEOPLE,
-            )
+            resolution.persons_in(source, rows, main[main_table(source.table.element)])
             for select, rows in group.rows
             for source in resolution.sources
-            if source.table == select.table and source not in resolution.late_sources
+            if source.table == select.table and not source.is_act
         ]
 
-    def add_late_persons(
-        self, resolution: Resolution, engine: Engine, mergers: Mapping[ElementType, Merger] | None = None
-    ) -> None:
-        """Keep the persons of acts that are only needed to fill acts, or to know who acted.
+    def persons(self, resolution: Resolution) -> people.PersonRows:
+        """Return the rows of all versions of people."""
+        acts = {
+            source: self.versions[source.table.element].main for source in resolution.sources if source.is_act
+        }
+        columns = resolution.person_columns
+        if resolution.proves(PEOPLE.element):
+            columns = (*columns, *resolution.accounts.evidence)
+        return people.PersonRows(
+            (*columns, ELEMENT), self.versions[PEOPLE.element].main, acts, resolution.accounts
+        )
 
-        Where nothing is collected elsewhere, so that the acts have been compared, these are the persons of several
-        versions, and those whom an address or another version of an act makes another.
-        """
-        acts = [(source, self.versions[source.table.element]) for source in resolution.late_sources]
-        acts = [(source, versions) for source, versions in acts if versions.count]
-        if not acts:
-            return
-        persons, needed = self.versions[PEOPLE.element], None
-        if mergers is not None:
-            notes = [some for _, versions in acts for some in versions.notes.mapped]
-            moved = pa.concat_tables([merger.moved for merger in mergers.values()])
-            again = bool(resolution.fills)
-            needed = people.changeable(notes, persons.notes.mapped, moved, Pipeline(engine), again=again)
-        for source, versions in acts:
-            for rows in versions.main.mapped:
-                chosen = rows if needed is None else rows_of(rows, needed)
-                if len(chosen):
-                    found = resolution.persons_in(source, chosen, chosen)
-                    persons.main.add(found)
-                    note([(persons, found)], engine)
+    def here(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the numbers of versions of people, of some that are sorted, that were collected here."""
+        ends = np.array([self.first, self.first + self.last + 1]) * people.PERSONS
+        start, end = np.searchsorted(numbers, ends)
+        return numbers[start:end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,26 +175,29 @@ class Decisions:
         """Compare the versions of people; `mergers` are those of all others."""
         if not resolution.person_columns:
             return cls(mergers, {})
-        persons, pipeline, acts = versions[PEOPLE.element], Pipeline(engine), _acts(mergers, resolution)
-        by_address, found, takings = 0, list[Merger](), [_NOTHING_TAKEN]
-        if persons.count:
-            sources = (source for source in resolution.sources if source.is_act)
-            moved = {source.number: mergers[source.table.element].moved for source in sources}
-            by_address = people.identify(pa.concat_tables(persons.notes.mapped), moved, pipeline)
-            pipeline.put("actors", acts)
-        for merger in of_parts(persons.rules, persons.count, pipeline, again=True):
+        persons, are_asked = versions[PEOPLE.element], PEOPLE.element in resolution.identities
+        types = {source: source.table.element for source in resolution.sources if source.is_act}
+        acts = {source: (versions[element], mergers[element]) for source, element in types.items()}
+        every, pipeline = are_asked or bool(resolution.fills), Pipeline(engine)
+        by_address = people.identify(persons, acts, pipeline, every=every)
+        takers, found, takings = _takers(mergers, resolution), list[Merger](), [people.NOTHING_TAKEN]
+        pipeline.put("takers", takers)
+        count = sum(some.count for some in (persons, *(some for some, _ in acts.values())))
+        for merger in (
+            of_parts(persons.rules, count, pipeline, again=True) if are_asked or len(takers) else ()
+        ):
             found.append(merger)
-            if len(acts):
-                takings.append(people.taken(acts, merger, pipeline))
+            if len(takers):
+                takings.append(people.taken(takers, merger, pipeline))
         merger, taken = Merger.joined(persons.rules, found), united(takings).sort_by("kept")
-        if PEOPLE.element not in resolution.identities:
+        if not are_asked:
             merger = merger.of_things(np.unique(taken["person"].to_numpy()))
         of_types = {
             table.element: of_type(taken, number, ["kept"]) for number, table in enumerate(resolution.acting)
         }
         return cls({**mergers, PEOPLE.element: merger}, of_types, by_address)
 
-    def settled(self, rows_of: Callable[[Table], SpilledTables]) -> Decisions:
+    def settled(self, rows_of: Callable[[Table], NumberedRows]) -> Decisions:
         """Return the decisions with `Merger.settled`; a function says where the rows of a table's versions are."""
         mergers = {
             element: merger.settled(rows_of(main_table(element))) for element, merger in self.mergers.items()
@@ -220,14 +213,20 @@ class Decisions:
         return lent
 
 
-def _acts(mergers: Mapping[ElementType, Merger], resolution: Resolution) -> pa.Table:
-    """Return the acts whose persons are asked for, as `Merger.persons`, with the number of their type."""
+def _takers(mergers: Mapping[ElementType, Merger], resolution: Resolution) -> pa.Table:
+    """Return the acts that can take something from people, as `Merger.persons`, with the number of their type."""
     acts = [mergers[table.element].persons for table in resolution.acting]
-    if not resolution.fills:
-        acts = [some.select(some.column_names[:3]) for some in acts]
+    if not resolution.fills:  # nothing but the id of who is known by an address
+        acts = [
+            some.select(some.column_names[:3]).filter(
+                pc.equal(some["person_high"], pa.scalar(BY_ADDRESS, pa.uint64()))
+            )
+            for some in acts
+            if len(some)
+        ]
     return united(
         [
-            _NOTHING_TAKEN.select(["kept"]),
+            people.NOTHING_TAKEN.select(["kept"]),
             *(with_type(some, number, "kept") for number, some in enumerate(acts)),
         ]
     )
@@ -241,8 +240,9 @@ class Resolver:
         self.collected = Collected.of(resolution)
         self.decisions = Decisions({}, {})
         self.selection = Selection(resolution)
-        self.every: dict[Table, SpilledTables] = {}
-        """The rows of what was collected here, and of what things need that was collected elsewhere."""
+        self.lent: dict[Table, SpilledTables] = {}
+        """Where other parts of an archive were collected elsewhere: the rows that things of several versions need, and
+        the rows of child tables that were collected here."""
         self.events = [_NO_EVENTS]
         """The events that are left out, and why."""
 
@@ -259,7 +259,6 @@ class Resolver:
         for group in groups:
             yield from self.collect(group)
         mergers = self.collected.mergers(self.engine)
-        self.collected.add_late_persons(self.resolution, self.engine, mergers)
         if is_whole:
             self.collected.occurring.refuse_unknown(self.resolution.filtering)
         self.selection.linked = self.collected.linked
@@ -298,8 +297,8 @@ class Resolver:
     def things(self, element: ElementType) -> Iterator[pa.Table]:
         """Yield the resolved rows of a type; attendances come after events, since they are excluded with these."""
         main, merger = main_table(element), self.decisions.mergers[element]
-        for versions in self.collected.versions[element].main:
-            rows = self._merged(element, merger, rows_of(versions, merger.kept))
+        for kept in self._kept(element):
+            rows = self._merged(element, merger, kept)
             if merger.rules.collected:
                 rows = people.merged_fields(rows, merger, self._rows_of(main), self.engine)
             if element in self.decisions.taken:
@@ -319,14 +318,24 @@ class Resolver:
         merger = self.decisions.mergers[table.element]
         sources = merger.versions_of(table.block, things)
         order = np.argsort(sources, kind="stable")
-        for rows in self._rows_of(table):
+        own = self.collected.versions[table.element].children.get(table, SpilledTables())
+        for rows in self.lent.get(table, own):
             yield self._entries(table, rows, merger, sources[order], things[order])
 
-    def _rows_of(self, table: Table) -> SpilledTables:
-        """Return the rows of all versions in a table."""
-        versions = self.collected.versions[table.element]
-        own = versions.children.get(table, SpilledTables()) if table.rows else versions.main
-        return self.every.get(table, own)
+    def _kept(self, element: ElementType) -> Iterator[pa.Table]:
+        """Return the rows of the versions that are kept, and were collected here."""
+        kept, collected = self.decisions.mergers[element].kept, self.collected
+        if element == PEOPLE.element:
+            return collected.persons(self.resolution).all_of(collected.here(kept))
+        return (rows_of(versions, kept) for versions in collected.versions[element].main)
+
+    def _rows_of(self, table: Table) -> NumberedRows:
+        """Return the rows of all versions in the main table of a type."""
+        if table in self.lent:
+            return self.lent[table]
+        if table == PEOPLE:
+            return self.collected.persons(self.resolution)
+        return self.collected.versions[table.element].main
 
     def _merged(self, element: ElementType, merger: Merger, rows: pa.Table) -> pa.Table:
         """Return rows of kept versions, each block from the version it comes from."""

@@ -91,7 +91,7 @@ class Selection:
     ) -> Rows:
         """Yield what is shown of things of a type."""
         resolution, main = self.resolution, main_table(element)
-        if not resolution.keeps(element):
+        if not resolution.resolves(element):
             return
         resolution.kept[element.name] = source.count(element)
         asked, passing = [table for table in resolution.asked if table.element == element], [_NONE]

@@ -7,7 +7,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,13 @@ from osdi_frames.parsing.plan import ELEMENT
 
 _IN_MEMORY = 32 << 20  # bytes that wait in memory
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+class NumberedRows(Protocol):
+    """Rows that can be taken by the numbers of their elements."""
+
+    def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
+        """Return the rows of some elements, in the order asked; each is there, and once."""
 
 
 class SpilledTables:
@@ -87,8 +94,7 @@ class SpilledTables:
             inside = np.flatnonzero(owners == owner)
             order.append(inside)
             parts.append(tables[owner].select(columns).take(pa.array(found[inside] - starts[owner])))
-        places = np.argsort(np.concatenate(order))[places]
-        return pa.concat_tables(parts).combine_chunks().take(pa.array(places))
+        return in_order(pa.concat_tables(parts), np.argsort(np.concatenate(order))[places])
 
     @property
     def mapped(self) -> list[pa.Table]:
@@ -118,6 +124,13 @@ class SpilledTables:
             return table
         place = table.schema.get_field_index(ELEMENT)
         return table.set_column(place, ELEMENT, pa.array(table[ELEMENT].to_numpy() + self.offset))
+
+
+def in_order(rows: pa.Table, indices: np.ndarray) -> pa.Table:
+    """Return the rows at indices, without a copy where these are all rows as they are."""
+    if np.array_equal(indices, np.arange(len(rows))):
+        return rows
+    return rows.combine_chunks().take(pa.array(indices))
 
 
 def _received(rows: pa.Buffer | None, offset: int) -> SpilledTables:

@@ -70,8 +70,10 @@ class Rules:
     """The blocks that can come from different versions."""
     bits: tuple[str, ...] = ()
     """These and others, in the order of their bits."""
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of the blocks that can be a part of an older one, the columns."""
+    counted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of blocks that can be a part of an older one, the columns; a note says how many of these a version has."""
+    noted: tuple[str, ...] = ()
+    """Further columns of notes: of acts, what is noted of their persons."""
     extremes: tuple[str, ...] = ()
     collected: str | None = None
     """The block that is made of all versions that carry it."""
@@ -89,10 +91,28 @@ class Rules:
             identities=(),
             blocks=tuple(dict.fromkeys(chain.from_iterable(rules.blocks for rules in every))),
             bits=tuple(dict.fromkeys(chain.from_iterable(rules.bits for rules in every))),
-            parts={block: columns for rules in every for block, columns in rules.parts.items()},
+            counted={block: columns for rules in every for block, columns in rules.counted.items()},
             extremes=tuple(dict.fromkeys(chain.from_iterable(rules.extremes for rules in every))),
             has_person=any(rules.has_person for rules in every),
         )
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The blocks that come from an older version of which they are a part."""
+        return tuple(block for block in self.counted if block in self.blocks)
+
+    @property
+    def compared(self) -> list[str]:
+        """The columns of notes by which versions of things are compared."""
+        person = ["person_high", "person_low"] if self.has_person else []
+        address = [ADDRESS] if self.has_person or self.addressed else []
+        known = [*self.extremes, *map(full, self.parts), *person, *address, "high", "low"]
+        return [ELEMENT, "modified_date", "seen_at", "carried", *known]
+
+    @property
+    def note_columns(self) -> list[str]:
+        """All columns of notes."""
+        return [*dict.fromkeys((*self.compared, *map(full, self.counted), *self.noted))]
 
     @property
     def ordering(self) -> tuple[str, ...]:
@@ -124,26 +144,17 @@ class Versions:
         rules, addresses = self.rules, pa.nulls(len(rows), pa.string())
         if "email" in rules.ordering or rules.has_person:
             addresses = folded(combined(rows["email"]))
-        wanted = dict.fromkeys((ELEMENT, CARRIED, "modified_date", *ENVELOPE, *rules.extremes))
+        wanted = dict.fromkeys((ELEMENT, CARRIED, "modified_date", *ENVELOPE, *rules.extremes, *rules.noted))
         notes = {name: rows[name] for name in wanted if name in rows.column_names}
         notes |= {ADDRESS: addresses, "identity": _identity(rows, rules.identities, addresses)}
         if rules.has_person:  # as people are identified
             notes["person"] = _identity(rows, PEOPLE.element.identities, addresses)
         if rules.addressed:
             notes["is_addressed"] = pa.array(rows[CARRIED].to_numpy() & rules.addressed != 0)
-        for block, names in rules.parts.items():
+        for block, names in rules.counted.items():
             counted = (holding(combined(rows[name])) for name in names if name in rows.column_names)
             notes[full(block)] = pa.array(sum(held.astype(np.uint8) for held in counted))
         return pa.table(notes)
-
-    @property
-    def note_columns(self) -> list[str]:
-        """The columns of `notes`."""
-        rules = self.rules
-        person = ["person_high", "person_low"] if rules.has_person else []
-        address = [ADDRESS] if rules.has_person or rules.addressed else []
-        known = [*rules.extremes, *map(full, rules.parts), *person, *address, "high", "low"]
-        return [ELEMENT, "modified_date", "seen_at", "carried", *known]
 
     def wait(self, table: Table, rows: pa.Table) -> None:
         """Keep some rows of a child table."""
@@ -157,7 +168,7 @@ def note(every: Sequence[tuple[Versions, pa.Table]], engine: Engine) -> None:
         engine.put("notes", united([_NO_TEXT_NOTES.empty_table(), *(some for _, some in texts)]))
         notes, start = engine.ask(_NOTES), 0
         for versions, some in texts:
-            versions.notes.add(notes.slice(start, len(some)).select(versions.note_columns))
+            versions.notes.add(notes.slice(start, len(some)).select(versions.rules.note_columns))
             start += len(some)
 
 
