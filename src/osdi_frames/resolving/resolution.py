@@ -19,7 +19,7 @@ from osdi_frames.pulls import Manifest
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.gone import Accounts
-from osdi_frames.resolving.people import ACTS, SOURCES, PersonSource
+from osdi_frames.resolving.person_rows import ACTS, BLOCKS, READ_FROM, SOURCES, PersonSource
 from osdi_frames.resolving.versions import ENVELOPE, Rules
 from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared
@@ -311,7 +311,7 @@ class Resolution:
             yield EVENTS, self.request.snapshots
         for source in self.sources:
             yield source.table, source.columns(self.person_columns).values()
-            yield main_table(source.table.element), (*people.READ_FROM, "created_date")
+            yield main_table(source.table.element), (*READ_FROM, "created_date")
 
     def blocks(self, element: ElementType) -> tuple[str, ...]:
         """Return the blocks of a type that can come from different versions."""
@@ -327,7 +327,7 @@ class Resolution:
         """Return the blocks of which rows of a type say whether they are carried; those of a person are the first."""
         named, of_person = {*self.blocks(element)}, tuple[str, ...]()
         if self.person_columns and main_table(element) in ACTS:
-            named, of_person = named | {"links"}, (*people.BLOCKS, DATES)
+            named, of_person = named | {"links"}, (*BLOCKS, DATES)
         return (*of_person, *sorted(named - {*of_person}))
 
     @cached_property
@@ -376,7 +376,7 @@ class Resolution:
         for table in (source.table for source in self.sources if not source.is_act):
             # A people page can say that there is nothing; whoever is embedded in an event has what is there.
             of_block = table.keys_of if table == PEOPLE else partial(_holding, table)
-            blocks[table] = tuple(of_block(people.columns_of(block), prefixes) for block in people.BLOCKS)
+            blocks[table] = tuple(of_block(people.columns_of(block), prefixes) for block in BLOCKS)
         asked = dict.fromkeys(self.types)
         made_of = (source.table.element for source in SOURCES if self.merges and PEOPLE.element in asked)
         return Plan(
@@ -400,7 +400,7 @@ def _parsed(table: Table, names: Iterable[str]) -> tuple[str, ...]:
 def _carrying(element: ElementType, block: str, prefixes: tuple[str, ...]) -> tuple[Path, ...]:
     """Return the paths of which one has a value where a block is carried."""
     main = main_table(element)
-    if main in ACTS and block in (*people.BLOCKS, DATES):
+    if main in ACTS and block in (*BLOCKS, DATES):
         return _holding(main, [column.name for column in main.columns if column.block == block], prefixes)
     keys = main.keys_of([column.name for column in main.columns if column.block == block], prefixes)
     tables = (

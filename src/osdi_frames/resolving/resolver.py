@@ -19,6 +19,7 @@ from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Linked, Occurring
 from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts, of_type, pruned, with_type
+from osdi_frames.resolving.person_rows import FILLED_COLUMN, PERSONS, PersonRows
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
 from osdi_frames.resolving.selection import OWNER, Selection
 from osdi_frames.resolving.spilled import NumberedRows, SpilledTables
@@ -92,7 +93,7 @@ class Collected:
         """Add a number to those of all elements."""
         self.first = offset
         for element, versions in self.versions.items():
-            scale = people.PERSONS if element == PEOPLE.element else 1
+            scale = PERSONS if element == PEOPLE.element else 1
             for tables in (versions.main, versions.notes, *versions.children.values()):
                 tables.offset = offset * scale
 
@@ -135,7 +136,7 @@ class Collected:
             if source.table == select.table and not source.is_act
         ]
 
-    def persons(self, resolution: Resolution) -> people.PersonRows:
+    def persons(self, resolution: Resolution) -> PersonRows:
         """Return the rows of all versions of people."""
         acts = {
             source: self.versions[source.table.element].main for source in resolution.sources if source.is_act
@@ -143,13 +144,11 @@ class Collected:
         columns = resolution.person_columns
         if resolution.proves(PEOPLE.element):
             columns = (*columns, *resolution.accounts.evidence)
-        return people.PersonRows(
-            (*columns, ELEMENT), self.versions[PEOPLE.element].main, acts, resolution.accounts
-        )
+        return PersonRows((*columns, ELEMENT), self.versions[PEOPLE.element].main, acts, resolution.accounts)
 
     def here(self, numbers: np.ndarray) -> np.ndarray:
         """Return the numbers of versions of people, of some that are sorted, that were collected here."""
-        ends = np.array([self.first, self.first + self.last + 1]) * people.PERSONS
+        ends = np.array([self.first, self.first + self.last + 1]) * PERSONS
         start, end = np.searchsorted(numbers, ends)
         return numbers[start:end]
 
@@ -302,8 +301,8 @@ class Resolver:
             if merger.rules.collected:
                 rows = people.merged_fields(rows, merger, self._rows_of(main), self.engine)
             if element in self.decisions.taken:
-                if people.FILLED_COLUMN in self.resolution.resolved_columns(main):
-                    rows = with_room(rows, main, (people.FILLED_COLUMN,))
+                if FILLED_COLUMN in self.resolution.resolved_columns(main):
+                    rows = with_room(rows, main, (FILLED_COLUMN,))
                 rows = people.fill(
                     rows,
                     self.decisions.taken[element],
