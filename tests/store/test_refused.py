@@ -30,6 +30,7 @@ from osdi_frames.locking import try_lock
 from osdi_frames.store import segments as written
 from osdi_frames.store import store
 from tests.layouts import zstd
+from tests.test_structure import modules
 
 from .kept import comments, opened, segments, signed
 
@@ -180,6 +181,20 @@ def test_a_store_of_another_version_is_made_anew(options: dict[str, Any], archiv
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not opened(archive, lambda: comments(archive, kept, **options))
+
+
+def test_the_version_is_of_all_code_that_rows_depend_on() -> None:
+    """What they do not depend on: errors and warnings, locks, files that are written, frames, bars of progress."""
+    others = {"errors", "locking", "durable", "frames", "progress", "listening", "collector"}
+    named = {pattern.partition("/")[0].removesuffix(".py") for pattern in store._CODE}
+    used = {
+        name.split(".")[1]
+        for package, names in modules()
+        if package in named
+        for name in names
+        if name.startswith("osdi_frames.")
+    }
+    assert used - others <= named
 
 
 def test_limits_that_hold_anyway_are_no_other_version(archive: Path, kept: Path) -> None:

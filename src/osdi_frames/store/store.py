@@ -40,9 +40,13 @@ _CODE = (
     "tables/*.py",
     "parsing/*.py",
     "store/*.py",
-    "problems.py",
-    "messages.py",
     "addresses.py",
+    "arrow.py",
+    "document_forms.py",
+    "engine.py",
+    "json_decoding.py",
+    "messages.py",
+    "problems.py",
 )
 _LIBRARIES = ("duckdb", "pyarrow")
 
