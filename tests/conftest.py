@@ -24,6 +24,7 @@ import osdi_frames as of
 from osdi_frames import sample
 from osdi_frames.errors import SourceWarning
 from osdi_frames.parsing.check import Inspection
+from osdi_frames.store import store
 from osdi_frames.tables import TABLES
 from tests.clocks import GUARD
 from tests.once import made_once, read_once
@@ -36,6 +37,7 @@ settings.register_profile(
     "same examples", settings.get_profile("any machine"), derandomize=True, max_examples=12
 )
 gc.disable()  # what is imported and collected stays until the end; tests run with it
+store.RESOLVED_BYTES = 0  # archives of tests are small
 vars(httpx._config.DEFAULT_TIMEOUT_CONFIG).update(vars(httpx.Timeout(GUARD)))  # 5 s otherwise
 
 

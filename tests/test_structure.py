@@ -28,6 +28,7 @@ LAYERS = [
     {"parsing", "pulls"},
     {"store"},
     {"resolving"},
+    {"kept"},
     {"reader", "privacy"},
     {"reports", "output"},
     {"local_time", "plots", "sample"},

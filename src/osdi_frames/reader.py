@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 import pandas as pd
 import pyarrow as pa
 
-from osdi_frames.engine import engine
+from osdi_frames.engine import Engine, engine
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import frame
 from osdi_frames.parsing.group import GroupResult
@@ -24,7 +24,7 @@ from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolutio
 from osdi_frames.resolving.resolver import Collected, Resolver
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
 from osdi_frames.sources.partitions import SIZE, Map, cut, together
-from osdi_frames.sources.source import FilePartition, Source, at_hand, parts_of
+from osdi_frames.sources.source import FilePartition, Part, Source, at_hand, parts_of
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.tables import TABLES, known_prefixes
 from osdi_frames.tables.actions import ACTIONS
@@ -112,11 +112,11 @@ class Reader:
         plan, is_whole = resolution.plan, not isinstance(self.source, FilePartition)
         if not is_whole:
             resolution.refuse_followers()
-        groups = self._groups(plan, observer)
+        found = self._rows(resolution, observer, is_whole=is_whole)
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
-                for name, some in Resolver(resolution, connection).rows(groups, is_whole=is_whole):
+                for name, some in found(connection):
                     yield name, some.drop_columns([ELEMENT])
                 connection.release()
             if self.store is not None and observer.lacks(plan):  # stored documents are not seen
@@ -124,6 +124,27 @@ class Reader:
             observer.end(plan, whole=is_whole)
 
         return rows()
+
+    def _rows(
+        self, resolution: Resolution, observer: Observer, *, is_whole: bool
+    ) -> Callable[[Engine], Rows]:
+        """Return what yields the requested rows, from the store where there is one."""
+        if self.store is None:
+            groups = self._groups(resolution.plan, observer)
+            return lambda engine: Resolver(resolution, engine).rows(groups, is_whole=is_whole)
+        from osdi_frames.kept import rows_with_store
+
+        store, parts = self._store(self.store), self._parts(observer)
+
+        def rows(engine: Engine) -> Rows:
+            opened = store.opened(resolution.plan, parts, observer, progress=self.progress, writes=is_whole)
+            with opened as reading:
+                yield from rows_with_store(reading, resolution, engine, is_whole=is_whole)
+
+        return rows
+
+    def _parts(self, observer: Observer) -> Sequence[Part]:
+        return parts_of(self.source, observer.handle, quarantines=observer.quarantines)
 
     def _groups(self, plan: Plan, observer: Observer, *, cores: int | None = None) -> Iterator[GroupResult]:
         """Yield what a plan finds in the source, from the store where there is one."""
@@ -136,8 +157,7 @@ class Reader:
                 quarantines=observer.quarantines,
             )
             return parse(plan, chunks, observer, cores=cores)
-        store = self._store(self.store)
-        parts = parts_of(self.source, observer.handle, quarantines=observer.quarantines)
+        store, parts = self._store(self.store), self._parts(observer)
         writes = not isinstance(self.source, FilePartition)
         return store.read(plan, parts, observer, cores=cores, progress=self.progress, writes=writes)
 

@@ -29,7 +29,7 @@ from osdi_frames.sources.source import Part
 from osdi_frames.store import matching, stamps, store
 from tests.commands import run
 from tests.layouts import zstd
-from tests.receiver.test_archive import ANN, BOB
+from tests.receiver.test_archive import ANN, signature
 from tests.receiver.test_archive import write as receive
 
 from .kept import comments, every, opened, segments, signed
@@ -333,9 +333,12 @@ def test_others_can_read_nothing(archive: Path, kept: Path) -> None:
 
 def test_an_erasure_takes_the_person_out_of_the_store(tmp_path: Path, kept: Path) -> None:
     received = tmp_path / "received"
-    receive(received, [f"[{ANN}]".encode(), f"[{BOB}]".encode()])
-    of.read_signatures(received, store=kept)
-    assert "ann-1" in str([pq.read_table(path).to_pylist() for path in kept.rglob("*.parquet")])
+    other = signature("bob-2", "bob@example.org", identifiers=["platform:2"])
+    receive(received, [f"[{ANN}]".encode(), f"[{other}]".encode()])
+    for _ in range(2):
+        of.read_signatures(received, store=kept)
+    for name in ("segment-*", "resolved-*"):
+        assert "ann-1" in str([pq.read_table(path).to_pylist() for path in kept.glob(f"{name}/*.parquet")])
     erase(received, persons=["ann-1"], store=kept)
     assert not [*kept.rglob("*.parquet")]
     assert "ann-1" not in str(of.read_signatures(received, store=kept).to_dict())

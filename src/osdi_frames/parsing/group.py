@@ -132,10 +132,15 @@ def add_mended(plan: Plan, clean: GroupResult, others: pa.Table) -> GroupResult:
         result = replace(clean, findings=[*clean.findings], keys=[*clean.keys], pages=[*clean.pages])
         with engine() as connection:
             _MendingReader(plan, connection, result, parts).read(others)
-    return replace(result, rows=_in_order(plan, parts), elements=_counts(plan, parts))
+    return with_rows(result, plan, parts)
 
 
 _Parts = defaultdict[Select, list[pa.Table]]
+
+
+def with_rows(result: GroupResult, plan: Plan, parts: _Parts) -> GroupResult:
+    """Return a result with the rows of each select of a plan, joined in the order of reading."""
+    return replace(result, rows=_in_order(plan, parts), elements=_counts(plan, parts))
 
 
 def _in_order(plan: Plan, parts: _Parts) -> list[tuple[Select, pa.Table]]:

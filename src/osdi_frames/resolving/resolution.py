@@ -365,6 +365,28 @@ class Resolution:
         )
 
     @cached_property
+    def of_things(self) -> dict[Table, tuple[str, ...]]:
+        """The columns of resolved rows that are shown, or decide what is.
+
+        There are none where rows are resolved in another way than by default, or need no others.
+        """
+        if not (self.merges and self.request.people) or any(map(self.streams, self.identities)):
+            return {}
+        mains = (main_table(element) for element in self.rules if self.resolves(element))
+        found = {table: (*self.names(table), *self.resolved_columns(table)) for table in mains}
+        found |= {table: tuple(self.names(table)) for table in self.asked if table.rows}
+        return {table: tuple(dict.fromkeys(names)) for table, names in found.items()}
+
+    @cached_property
+    def observed(self) -> Plan:
+        """What to parse where resolved rows are known: what is asked of every version."""
+        names = self.filtering.needs(())
+        names[EVENTS] = (*names.get(EVENTS, ()), *self.request.snapshots)
+        mains = map(main_table, self.plan.selects)
+        columns = {main: tuple(map(main.column, dict.fromkeys(names.get(main, ())))) for main in mains}
+        return replace(self.plan, columns=columns, blocks={})
+
+    @cached_property
     def plan(self) -> Plan:
         """What to parse."""
         prefixes = known_prefixes(self.request.prefix)

@@ -246,9 +246,14 @@ class Resolver:
         """The events that are left out, and why."""
 
     def rows(self, groups: Iterable[GroupResult], *, is_whole: bool = True) -> Rows:
-        """Yield the rows of the requested tables.
+        """Yield the rows of the requested tables, those of deduplicated elements at the end."""
+        yield from self.decided(groups, is_whole=is_whole)
+        yield from self.selection.rows(self, self.engine)
 
-        Those of deduplicated elements come at the end. What a part of an archive lacks can be in another one.
+    def decided(self, groups: Iterable[GroupResult], *, is_whole: bool = True) -> Rows:
+        """Yield the rows that need no others; after these, all things are known.
+
+        What a part of an archive lacks can be in another one.
 
         Raises
         ------
@@ -262,16 +267,14 @@ class Resolver:
             self.collected.occurring.refuse_unknown(self.resolution.filtering)
         self.selection.linked = self.collected.linked
         self.decide(Decisions.of(self.collected.versions, mergers, self.resolution, self.engine))
-        yield from self.selection.rows(self, self.engine)
 
     def collect(self, group: GroupResult) -> Rows:
         """Keep the versions of a group; yield the rows that need no others."""
         resolution, passing = self.resolution, dict[ElementType, np.ndarray]()
         self.collected.add(group, resolution, self.engine)
+        yield from _snapshots(group, resolution)
         for select, rows in group.rows:
             table, element = select.table, select.table.element
-            if table == EVENTS and resolution.request.snapshots:
-                yield SNAPSHOTS, rows.select([*resolution.request.snapshots, ELEMENT])
             if resolution.streams(element):
                 settled = self._with_resolved_columns(table, rows)
                 if resolution.filtering.asked and not table.rows:
@@ -373,6 +376,30 @@ class Resolver:
         if table == EVENTS and resolution.has_reasons:
             self.events.append(rows.select(OF_EVENTS).filter(rows["excluded"].is_valid()))
         return rows
+
+
+def observed(groups: Iterable[GroupResult], resolution: Resolution) -> Rows:
+    """Yield what is asked of every version, where resolved rows are known.
+
+    Raises
+    ------
+    UnknownValue
+        An id that was asked for occurs nowhere.
+    """
+    occurring = Occurring()
+    for group in groups:
+        yield from _snapshots(group, resolution)
+        for select, rows in group.rows if resolution.asked else ():
+            if not select.table.rows:
+                occurring.add(resolution.filtering, select.table.element, rows)
+    occurring.refuse_unknown(resolution.filtering)
+
+
+def _snapshots(group: GroupResult, resolution: Resolution) -> Rows:
+    """Yield the versions of events, where they are asked for."""
+    for select, rows in group.rows if resolution.request.snapshots else ():
+        if select.table == EVENTS:
+            yield SNAPSHOTS, rows.select([*resolution.request.snapshots, ELEMENT])
 
 
 def excluded(element: ElementType, rows: pa.Table, events: pa.Table | None = None) -> pa.ChunkedArray:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -15,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from osdi_frames.durable import create_file, flush, sync, write_file
-from osdi_frames.parsing.group import GroupResult, Occurrences, add_mended, read_clean, read_group
+from osdi_frames.parsing.group import GroupResult, Occurrences, add_mended, read_clean, read_group, with_rows
 from osdi_frames.parsing.listings import ListedPage
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, POSITIONS, Plan, Select
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
@@ -29,7 +31,12 @@ from osdi_frames.tables.schema import Column, arrow_type
 #: Begin the name of a segment, and of one that is being written.
 NAME, DRAFT = "segment-", ".draft-"
 _ABOUT = "segment.json.zst"  # of many small files, what is known is a third of the rows in size
-_PARQUET: Final = {"compression": "zstd", "compression_level": 3, "write_page_checksum": True}
+#: How rows are written.
+PARQUET: Final[Mapping[str, Any]] = {
+    "compression": "zstd",
+    "compression_level": 3,
+    "write_page_checksum": True,
+}
 _CHECKED: Final[Mapping[int, int]] = {
     zstd.CompressionParameter.compression_level: 3,
     zstd.CompressionParameter.checksum_flag: 1,
@@ -58,7 +65,7 @@ class Segment:
     def load(cls, folder: Path) -> Self | None:
         """Return the segment in a folder; None where none is there, or one of another form or damaged."""
         try:
-            found = json.loads(zstd.decompress((folder / _ABOUT).read_bytes()))
+            found = read_about(folder / _ABOUT)
             stamps = [Stamp(*[*stamp, _status(status), digest]) for *stamp, status, digest in found["stamps"]]
             problems = [
                 Problem(Place(*place), ProblemKind(kind), *rest) for place, kind, *rest in found["problems"]
@@ -66,7 +73,7 @@ class Segment:
             groups, documents = tuple(found["groups"]), found["documents"]
             segment = cls(folder, tuple(stamps), documents, tuple(problems), groups, found["version"])
             is_whole = segment.is_whole
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, zstd.ZstdError):
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return None
         return segment if is_whole else None
 
@@ -106,21 +113,22 @@ class Segment:
             ],
             "groups": self.groups,
         }
-        text = json.dumps(about, separators=(",", ":")).encode()
-        write_file(self.folder / _ABOUT, zstd.compress(text, options=_CHECKED))
+        write_about(self.folder / _ABOUT, about)
 
-    def read(self, number: int, plan: Plan, whole: Plan, before: int) -> GroupResult:
+    def read(
+        self, number: int, plan: Plan, whole: Plan, before: int, *, shown: Plan | None = None
+    ) -> GroupResult:
         """Return what a plan finds in a group; `before` it are so many documents.
 
-        Whatever is raised is a sign of damage.
+        Rows are those that the plan `shown` has; it has some of the columns. Whatever is raised is a sign of damage.
         """
-        about = self.groups[number]
-        rows = [*self._rows(about, plan, whole)]
+        about, shown = self.groups[number], shown or plan
+        rows = [*self._rows(about, shown, whole)]
         others = self._table(about, _OTHERS) if _OTHERS in about["tables"] else None
         clean = GroupResult(documents=about["clean"], rows=rows, pages=_listed(about["pages"], plan))
         if plan.inspects:
             clean = replace(clean, files={*about["files"]}, keys=[*map(_key, about["keys"])])
-        return _served(plan, clean, others, before)
+        return _served(plan, clean, others, before, shown)
 
     def _rows(self, about: Mapping[str, Any], plan: Plan, whole: Plan) -> Iterator[tuple[Select, pa.Table]]:
         """Yield the columns of a plan; the keys of entries are those of their elements."""
@@ -194,7 +202,7 @@ class Draft:
         ]
         clean = replace(clean, rows=rows, pages=_listed(clean.pages, plan))
         clean = clean if plan.inspects else GroupResult(clean.documents, rows=rows, pages=clean.pages)
-        return _served(plan, clean, others, before)
+        return _served(plan, clean, others, before, plan)
 
     def _write(self, number: int, clean: GroupResult, others: pa.Table) -> None:
         """Write what is known of a group, whose first document has a number."""
@@ -207,7 +215,7 @@ class Draft:
         about = {"first": number, "tables": sizes}
         for name, rows in tables.items():
             with create_file(_path(self.folder, about, name)) as file:
-                pq.write_table(rows, file, **_PARQUET)
+                pq.write_table(rows, file, **PARQUET)
                 file.flush()
                 flush(file.fileno())
                 sizes[name] = file.tell()
@@ -236,10 +244,7 @@ class Draft:
         groups = tuple(self.groups[number] for number in sorted(self.groups))
         segment = Segment(self.folder, tuple(stamps), documents, tuple(self.problems), groups, version)
         segment.write()
-        published = self.folder.with_name(NAME + self.folder.name.removeprefix(DRAFT))
-        self.folder.rename(published)
-        sync(published.parent)
-        return replace(segment, folder=published)
+        return replace(segment, folder=publish_draft(self.folder, NAME))
 
     @property
     def _was_refused(self) -> bool:
@@ -263,8 +268,31 @@ def is_segment(folder: Path) -> bool:
     return is_named and folder.is_dir()
 
 
+def read_about(path: Path) -> dict[str, Any]:
+    """Return what is known of what a folder holds; a ValueError says that it is damaged."""
+    try:
+        found: dict[str, Any] = json.loads(zstd.decompress(path.read_bytes()))
+    except zstd.ZstdError as error:
+        raise ValueError(str(error)) from error
+    return found
+
+
+def write_about(path: Path, about: Mapping[str, Any]) -> None:
+    """Write what is known of what a folder holds, in one step."""
+    text = json.dumps(about, separators=(",", ":")).encode()
+    write_file(path, zstd.compress(text, options=_CHECKED))
+
+
+def publish_draft(draft: Path, name: str) -> Path:
+    """Give a folder whose files are written its name, in one step."""
+    published = draft.with_name(name + draft.name.removeprefix(DRAFT))
+    draft.rename(published)
+    sync(published.parent)
+    return published
+
+
 def remove_folder(folder: Path) -> None:
-    """Remove a segment, or a draft of one; from the first step on it is none."""
+    """Remove a segment, resolved rows, or a draft; from the first step on it is none."""
     if not folder.name.startswith(DRAFT):
         folder = folder.rename(folder.with_name(DRAFT + folder.name))
     shutil.rmtree(folder)
@@ -310,14 +338,16 @@ def _typed(rows: pa.Table, select: Select) -> pa.Table:
     return rows
 
 
-def _served(plan: Plan, clean: GroupResult, others: pa.Table | None, before: int) -> GroupResult:
-    """Return what a plan finds in a group, with the numbers of elements in the reading."""
+def _served(plan: Plan, clean: GroupResult, others: pa.Table | None, before: int, shown: Plan) -> GroupResult:
+    """Return what a plan finds in a group, with the rows of the plan `shown`, numbered as elements of the reading."""
+    result, parts = clean, defaultdict(list, {select: [rows] for select, rows in clean.rows})
     if others is not None and len(others):
-        result = add_mended(plan, clean, others)
-    else:
-        main = {select.table.element.name: len(rows) for select, rows in clean.rows if not select.table.rows}
-        result = replace(clean, elements=main)
-    return _numbered(result, before)
+        result = add_mended(plan, replace(clean, rows=[]), others)
+        mended = {select.table: rows for select, rows in result.rows}
+        for select in chain.from_iterable(shown.selects.values()):
+            if select.table in mended:
+                parts[select].append(mended[select.table].select([*_columns(select)]))
+    return _numbered(with_rows(result, shown, parts), before)
 
 
 def _numbered(result: GroupResult, before: int) -> GroupResult:

@@ -1,7 +1,8 @@
 """A store: which files are parsed already, and the pass over the others.
 
 A reading takes the files of an archive in their order. Where the next ones are as a segment of the store has them, the
-rows of the segment are read; the others are parsed, and become segments in the same pass.
+rows of the segment are read; the others are parsed, and become segments in the same pass. A reading that parses nothing
+keeps the rows that it resolves, too.
 """
 
 from __future__ import annotations
@@ -31,22 +32,29 @@ from osdi_frames.sources.limits import Limits
 from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
 from osdi_frames.store.matching import Match, joined, matched
+from osdi_frames.store.resolved import Resolved, ResolvedDraft, Wanted, is_resolved
 from osdi_frames.store.segments import DRAFT, NAME, Draft, Segment, is_segment, parsed, remove_folder
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
+#: Bytes of files from which on resolved rows are kept: of fewer they are resolved as quickly as they are read.
+RESOLVED_BYTES = 8 << 20
+_RESOLVED = 4  # of how many requests, the last ones
 #: What rows depend on besides the bytes of an archive.
 _CODE = (
     "sources/*.py",
     "tables/*.py",
     "parsing/*.py",
+    "resolving/*.py",
     "store/*.py",
     "addresses.py",
     "arrow.py",
     "document_forms.py",
     "engine.py",
     "json_decoding.py",
+    "kept.py",
     "messages.py",
     "problems.py",
+    "pulls.py",
 )
 _LIBRARIES = ("duckdb", "pyarrow")
 
@@ -59,7 +67,7 @@ _Job: TypeAlias = tuple[Callable[[], GroupResult | None], Callable[[], object]]
 
 @dataclass(frozen=True, kw_only=True)
 class Store:
-    """A folder of segments."""
+    """A folder of segments, and of resolved rows."""
 
     folder: Path
     whole: Plan
@@ -110,31 +118,45 @@ class Store:
 
         What the store lacks is added to it, unless another process adds something, or it does not `write`.
         """
+        with self.opened(plan, parts, observer, cores=cores, progress=progress, writes=writes) as reading:
+            yield from reading.results()
+
+    @contextlib.contextmanager
+    def opened(
+        self,
+        plan: Plan,
+        parts: Sequence[Part],
+        observer: Observer,
+        *,
+        cores: int | None = None,
+        progress: bool | None = None,
+        writes: bool = True,
+    ) -> Iterator[Reading]:
+        """Return a pass over the files of an archive, as for `read`, during which nothing is removed."""
         with contextlib.ExitStack() as locks:
             is_open = locks.enter_context(_locked(self.folder / _READING, shared=True))
-            reading = _Reading(self, plan, observer, writes, cores or cores_of_process())
+            reading = Reading(self, plan, observer, writes, progress, cores or cores_of_process())
             if not os.access(self.folder, os.W_OK):
                 reading.give_up()
             writes = reading.writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
             reading.writes = writes
             segments = self._segments() if is_open else []
-            with bar("reading", progress, unit="B") as done:
-                done.reset(sum(part.size for part in parts))
-                yield from reading.results(parts, segments, done.update)
+            reading.runs = joined(matched(parts, segments))
+            yield reading
             if reading.damaged:
                 self.warn(_MADE_ANEW)
                 reading.remake()
         if writes:
             self._clean({segment.folder for segment in segments}, reading)
 
-    def _clean(self, known: Collection[Path], reading: _Reading) -> None:
+    def _clean(self, known: Collection[Path], reading: Reading) -> None:
         """Remove what a reading does not need; of what others have added since, nothing."""
 
         def is_superfluous(segment: Segment) -> bool:
             return self._is_other(segment) or (segment.folder in known and reading.is_superseded(segment))
 
         try:
-            _remove(self.folder, is_superfluous)
+            _remove(self.folder, is_superfluous, keeps=reading.resolved_to_keep)
         except OSError as error:
             self.warn(f"keeps what is not needed, which cannot be removed{_why(error)}")
 
@@ -196,20 +218,31 @@ def find_store(folder: str | os.PathLike[str]) -> Path:
 
 
 def remove_stale(folder: Path) -> None:
-    """Remove every segment one of whose files has changed or is gone.
+    """Remove every segment one of whose files has changed or is gone, and all resolved rows.
 
     It waits until nobody reads or writes the store.
     """
     _remove(folder, lambda segment: not segment.is_current, wait=True)
 
 
-def _remove(folder: Path, is_superfluous: Callable[[Segment], bool], *, wait: bool = False) -> None:
-    """Remove some segments, and what killed processes left."""
+def _remove(
+    folder: Path,
+    is_superfluous: Callable[[Segment], bool],
+    *,
+    keeps: Callable[[], Collection[Path]] = tuple,
+    wait: bool = False,
+) -> None:
+    """Remove resolved rows, but for some, then some segments, and what killed processes left."""
     with (
         _locked(folder / _WRITING, wait=wait) as is_alone,
         _locked(folder / _READING, wait=wait) as is_unread,
     ):
-        for path in folder.iterdir() if is_alone and is_unread else ():
+        found = [*folder.iterdir()] if is_alone and is_unread else []
+        kept = keeps() if found else ()
+        for path in filter(is_resolved, found):
+            if path not in kept:
+                remove_folder(path)
+        for path in found:
             if is_segment(path) and (
                 path.name.startswith(DRAFT)  # it can be complete but for its name
                 or (segment := Segment.load(path)) is None
@@ -242,7 +275,8 @@ def _is_store(path: Path, *, empty: bool) -> bool:
     if not os.path.isdir(path):  # noqa: PTH112 (no error of a name that is too long)
         return False
     found = [item for item in path.iterdir() if item.is_dir() or item.name[0] != "."]
-    return (path / _WRITING).exists() or (all(map(is_segment, found)) and (empty or found != []))
+    are_ours = all(is_segment(item) or is_resolved(item) for item in found)
+    return (path / _WRITING).exists() or (are_ours and (empty or found != []))
 
 
 @contextlib.contextmanager
@@ -261,37 +295,43 @@ def _locked(path: Path, *, shared: bool = False, wait: bool = False) -> Iterator
             release(descriptor)
 
 
-@dataclass(slots=True)
-class _Reading:
+@dataclass
+class Reading:
     """One pass over an archive with a store."""
 
     store: Store
     plan: Plan
     observer: Observer
     writes: bool
+    progress: bool | None = False
     cores: int = 1
+    runs: list[Match | list[Part]] = field(default_factory=list)
+    """The segments that hold the files, in their order, and runs of files that none holds."""
+    shown: Plan | None = None
+    """Of which the rows are, where they are fewer columns than those of the plan."""
     used: list[Segment] = field(default_factory=list)
     drafts: list[Draft] = field(default_factory=list)
     damaged: list[Match] = field(default_factory=list)
     """The segments of which something could not be read."""
+    unsound: list[Path] = field(default_factory=list)
+    """The folders of resolved rows that are not as they were written."""
     documents: int = 0
     """How many precede what is read next."""
 
-    def results(
-        self, parts: Sequence[Part], segments: Sequence[Segment], update: Callable[[int], object]
-    ) -> Iterator[GroupResult]:
-        """Yield what is found in some files, in their order."""
-        jobs = self._jobs(joined(matched(parts, segments)), update)
-        try:
-            for answer in ahead(_done, jobs, self.cores):
-                result, then = answer()
-                if result is not None:
-                    self.observer.see(result)
-                    yield result
-                then()
-        finally:
-            for draft in self.drafts:
-                draft.discard()
+    def results(self) -> Iterator[GroupResult]:
+        """Yield what is found in the files, in their order."""
+        with bar("reading", self.progress, unit="B") as done:
+            done.reset(sum(map(_bytes, self.runs)))
+            try:
+                for answer in ahead(_done, self._jobs(done.update), self.cores):
+                    result, then = answer()
+                    if result is not None:
+                        self.observer.see(result)
+                        yield result
+                    then()
+            finally:
+                for draft in self.drafts:
+                    draft.discard()
 
     def is_superseded(self, segment: Segment) -> bool:
         """Whether its files are in other segments now, or have changed."""
@@ -301,11 +341,69 @@ class _Reading:
             any(stamp.name in names for stamp in segment.stamps) or not segment.is_current
         )
 
-    def _jobs(self, runs: Iterable[Match | list[Part]], update: Callable[[int], object]) -> Iterator[_Job]:
+    @cached_property
+    def origin(self) -> str | None:
+        """Which files are read, and by which version; None where the store lacks some, or they are small."""
+        digest = hashlib.blake2b(self.store.version.encode(), digest_size=16)
+        for run in self.runs:
+            if not isinstance(run, Match):
+                return None
+            digest.update(run.segment.folder.name.encode())
+            for stamp in run.segment.stamps:
+                about = (stamp.name, stamp.start, stamp.stop, stamp.line, stamp.digest)
+                digest.update(repr(about).encode())
+        return digest.hexdigest() if sum(map(_bytes, self.runs)) >= RESOLVED_BYTES else None
+
+    def resolved(self, wanted: Wanted, proofs: str) -> Resolved | None:
+        """Return resolved rows that are kept of these files, where all that is wanted is among them."""
+        for rows in self._resolved() if wanted else ():
+            if rows.has(wanted, proofs):
+                if rows.is_sound(wanted):
+                    return rows
+                self.store.warn(_MADE_ANEW)
+                self.unsound.append(rows.folder)
+        return None
+
+    @contextlib.contextmanager
+    def keeping(self, wanted: Wanted, proofs: str, known_by_address: int) -> Iterator[ResolvedDraft | None]:
+        """Return what keeps resolved rows of these files from the end on; None where nothing is to be kept."""
+        draft = None
+        if self.writes and wanted and self.origin and not self.damaged:
+            with self._going_on():
+                draft = ResolvedDraft.of(self.store.folder, self.origin, proofs, known_by_address, wanted)
+        if draft is None:
+            yield None
+            return
+        try:
+            yield draft
+            with self._going_on():
+                draft.publish()
+        finally:
+            draft.discard()
+
+    @contextlib.contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Warn of what cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            self.store.warn(f"cannot keep resolved rows{_why(error)}")
+
+    def resolved_to_keep(self) -> list[Path]:
+        """Return the folders of the newest resolved rows of these files."""
+        return [rows.folder for rows in self._resolved() if rows.folder not in self.unsound][:_RESOLVED]
+
+    def _resolved(self) -> list[Resolved]:
+        """Return the resolved rows that are kept of these files, the newest first."""
+        folders = filter(is_resolved, self.store.folder.iterdir() if self.origin else ())
+        newest = sorted(folders, key=lambda path: -path.stat().st_mtime_ns)
+        return [rows for rows in map(Resolved.load, newest) if rows and rows.origin == self.origin]
+
+    def _jobs(self, update: Callable[[int], object]) -> Iterator[_Job]:
         """Yield what is to be done, in the order of reading."""
-        for run in runs:
+        for run in self.runs:
             yield from self._stored(run) if isinstance(run, Match) else self._parsed(run)
-            update(run.segment.bytes if isinstance(run, Match) else sum(part.size for part in run))
+            update(_bytes(run))
 
     def _stored(self, match: Match) -> Iterator[_Job]:
         """Read the groups of a segment."""
@@ -323,7 +421,7 @@ class _Reading:
     def _group(self, match: Match, number: int, before: int) -> GroupResult | None:
         """Read a group of a segment, or parse its documents again where anything of it cannot be read."""
         try:
-            return match.segment.read(number, self.plan, self.store.whole, before)
+            return match.segment.read(number, self.plan, self.store.whole, before, shown=self.shown)
         except Exception:  # noqa: BLE001 (a changed byte can lead to any error)
             self.damaged.append(match)
         groups = grouped(read_parts(match.parts, _ignore, limits=self.store.limits, progress=False))
@@ -334,7 +432,7 @@ class _Reading:
         """Make the segments of which something could not be read anew."""
         for match in {match.segment.folder: match for match in self.damaged}.values():
             self.used = [segment for segment in self.used if segment.folder != match.segment.folder]
-            anew = _Reading(self.store, self.plan, Observer(None), self.writes)
+            anew = Reading(self.store, self.plan, Observer(None), self.writes)
             for work, then in anew._parsed(match.parts) if self.writes else ():
                 work()
                 then()
@@ -372,6 +470,10 @@ class _Reading:
         if self.writes:
             self.store.warn(f"cannot be written{_why(error)}: what it lacks is parsed by each reading")
         self.writes = False
+
+
+def _bytes(run: Match | Sequence[Part]) -> int:
+    return run.segment.bytes if isinstance(run, Match) else sum(part.size for part in run)
 
 
 def _why(error: OSError | None) -> str:
