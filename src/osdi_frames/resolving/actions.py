@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from osdi_frames.engine import Engine, sql_text
 from osdi_frames.parsing.plan import ELEMENT
@@ -26,6 +28,9 @@ from osdi_frames.tables.schema import Table
 
 #: Whether an act passes the filters that are not about its date: acts are numbered before they are filtered.
 PASSES: Final = "_passes"
+
+#: The columns that number a person's acts.
+NUMBERS: Final = ("number", "participation", "is_first", "is_new")
 
 #: What the names of rows begin with that actions are made of.
 _OF: Final = "actions of "
@@ -87,14 +92,14 @@ def actions(
         FROM (SELECT DISTINCT person_id FROM acts) LEFT JOIN all_people USING (person_id)"""
     )
     engine.put("persons", persons)
-    counts = np.zeros(len(persons) + 1, np.int64)
+    numbering = _Numbering.of(len(persons))
     for period in _periods(acts, engine):
         found = engine.ask(
             f"""{acts} SELECT acts.*, {_OF_NEW} AS of_new,
                 CASE WHEN date IS NOT NULL AND excluded IS NULL THEN person END AS counted
             FROM acts LEFT JOIN persons USING (person_id) WHERE {period} ORDER BY {_ORDER}"""
         )
-        found = _numbered(found, counts).filter(found[PASSES])
+        found = numbering.numbered(found).filter(found[PASSES])
         yield found.filter(filtering.in_period(ACTIONS.element, found))
 
 
@@ -104,7 +109,7 @@ def _put(rows: Mapping[str, SpilledTables], tables: Mapping[Table, tuple[str, ..
         schema = table.schema(table.select(columns)).append(pa.field(PASSES, pa.bool_()))
         waiting = [some.select(schema.names).cast(schema) for some in rows[table.name].mapped]
         engine.put(f"all_{table.name}", pa.concat_tables([schema.empty_table(), *waiting]))
-    engine.put("no_actions", ACTIONS.schema().empty_table().drop_columns(["number", "is_first", "is_new"]))
+    engine.put("no_actions", ACTIONS.schema().empty_table().drop_columns([*NUMBERS]))
 
 
 def _periods(acts: str, engine: Engine) -> Iterator[str]:
@@ -117,22 +122,54 @@ def _periods(acts: str, engine: Engine) -> Iterator[str]:
         yield f"date >= {start}{ends}"
 
 
-def _numbered(acts: pa.Table, counts: np.ndarray) -> pa.Table:
-    """Return acts, given in order, with their numbers by person.
+@dataclass(slots=True)
+class _Numbering:
+    """Numbers acts that come in order by person, some at a time."""
 
-    `counts` are how many came before, by person, and at last of nobody. These are added.
-    """
-    codes = acts["counted"].fill_null(-1).to_numpy()
-    order = np.argsort(codes, kind="stable")  # takes an eighth of the time of a window in DuckDB
-    number = np.empty(len(codes), np.int64)
-    number[order] = np.arange(1, len(codes) + 1) - np.searchsorted(codes[order], codes[order])
-    numbers = pa.array(number + counts[codes], mask=codes < 0)
-    np.add.at(counts, codes, 1)
-    is_first = pc.equal(numbers, 1)
-    is_new = pc.if_else(is_first, acts["of_new"], False)
-    for name, values in (("number", numbers), ("is_first", is_first), ("is_new", is_new)):
-        acts = acts.append_column(name, values)
-    return acts
+    acts: NDArray[np.int64]
+    """The number of acts that came before, by person, and at last of nobody."""
+    participations: NDArray[np.int64]
+    """The number of participations that came before, by person, and at last of nobody."""
+    known: NDArray[np.uint64]
+    """The participations that came before, in order, those that repeat in no act apart."""
+
+    @classmethod
+    def of(cls, people: int) -> _Numbering:
+        """Begin with the first act of so many people."""
+        none, before = np.zeros(people + 1, np.int64), np.empty(0, np.uint64)
+        return cls(none, none.copy(), before)
+
+    def numbered(self, acts: pa.Table) -> pa.Table:
+        """Return acts with the columns of NUMBERS."""
+        people = acts["counted"].fill_null(-1).to_numpy()
+        numbers = _counted_on(people, self.acts)
+        is_first = pc.equal(numbers, 1)
+        is_another = self._participates_anew(acts["same"], people >= 0)
+        participations = _counted_on(np.where(is_another, people, -1), self.participations)
+        columns = numbers, participations, is_first, pc.if_else(is_first, acts["of_new"], False)
+        for name, values in zip(NUMBERS, columns, strict=True):
+            acts = acts.append_column(name, values)
+        return acts
+
+    def _participates_anew(self, same: pa.ChunkedArray, counts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which acts that count are the first of their participation; note these."""
+        is_alone = same.is_null().to_numpy()
+        may_repeat = np.flatnonzero(counts & ~is_alone)
+        found, first = np.unique(same.fill_null(0).to_numpy()[may_repeat], return_index=True)
+        is_another: NDArray[np.bool_] = is_alone & counts
+        is_another[may_repeat[first[~np.isin(found, self.known, assume_unique=True)]]] = True
+        self.known = np.union1d(self.known, found)
+        return is_another
+
+
+def _counted_on(people: NDArray[np.int64], before: NDArray[np.int64]) -> pa.Array:
+    """Return which of their person's these are, in order, missing where a person is -1; add them to `before`."""
+    order = np.argsort(people, kind="stable")  # takes an eighth of the time of a window in DuckDB
+    number = np.empty(len(people), np.int64)
+    number[order] = np.arange(1, len(people) + 1) - np.searchsorted(people[order], people[order])
+    numbers = pa.array(number + before[people], mask=people < 0)
+    np.add.at(before, people, 1)
+    return numbers
 
 
 def _query(act: Act, rank: int, tables: Mapping[Table, tuple[str, ...]]) -> str:
@@ -145,13 +182,19 @@ def _query(act: Act, rank: int, tables: Mapping[Table, tuple[str, ...]]) -> str:
     title = ["about.title"] if "title" in tables[act.titled] else []
     receipts = [f"act.{name}" for name in act.receipts if name in tables[act.table]]
     received = [f"greatest({', '.join(receipts)}) AS received_at"] if receipts else []
-    columns = ", ".join((*own, *title, *received, "act.excluded", f"act.{PASSES}"))
-    joined = f"LEFT JOIN all_{act.titled.name} AS about ON about.{act.subject} = act.{act.subject}"
+    person, subject = f"act.{act.person}", f"act.{act.subject}"
+    # Persons and subjects are hashed, since a number of 64 bits each is all that is kept of participations.
+    same = [person, sql_text(act.table.name), subject]
+    same += [f"({date} AT TIME ZONE 'UTC')::DATE"] if act.once == "a day" else []
+    is_alone = "true" if act.once == "each" else f"{subject} IS NULL"
+    participation = f"CASE WHEN NOT {is_alone} THEN hash({', '.join(same)}) END AS same"
+    columns = ", ".join((*own, *title, *received, participation, "act.excluded", f"act.{PASSES}"))
+    joined = f"LEFT JOIN all_{act.titled.name} AS about ON about.{act.subject} = {subject}"
     if not act.own:
-        joined += f" LEFT JOIN all_people AS person ON person.person_id = act.{act.person}"
+        joined += f" LEFT JOIN all_people AS person ON person.person_id = {person}"
     where = f"WHERE act.{act.only}" if act.only else ""
     if act.own_id == act.subject:  # a row is what the act is about, and one only where somebody made it
-        where = f"WHERE act.{act.person} IS NOT NULL"
-    return f"""SELECT act.{act.person} AS person_id, {date} AS date, {sql_text(act.action)} AS action,
-        act.{act.subject} AS subject_id, act.{act.own_id} AS own_id, {rank} AS rank, {columns}
+        where = f"WHERE {person} IS NOT NULL"
+    return f"""SELECT {person} AS person_id, {date} AS date, {sql_text(act.action)} AS action,
+        {subject} AS subject_id, act.{act.own_id} AS own_id, {rank} AS rank, {columns}
         FROM all_{act.table.name} AS act {joined} {where}"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from osdi_frames.tables.act import REFERRER_DATA
 from osdi_frames.tables.advocacy_campaigns import ADVOCACY_CAMPAIGNS
@@ -45,6 +46,9 @@ class Act:
         The column of what the act is about that says when it was done; None for when it was made.
     own
         The columns of actions that the table has under the same names.
+    once
+        How often such acts are another participation: once for a subject, once for a subject and day, or each of them.
+        Acts of one table are one participation of their subject, as an RSVP and coming are.
     """
 
     action: str
@@ -54,6 +58,7 @@ class Act:
     only: str | None = None
     at: str | None = None
     own: tuple[str, ...] = (*REFERRED, *PLACE)
+    once: Literal["a subject", "a day", "each"] = "a subject"
 
     @property
     def own_id(self) -> str:
@@ -79,9 +84,9 @@ ACTS = (
     Act("signed", SIGNATURES, PETITIONS),
     Act("rsvped", ATTENDANCES, EVENTS, own=(*REFERRED, *PLACE, *MONEY)),
     Act("attended", ATTENDANCES, EVENTS, only="attended", at="start_date"),
-    Act("submitted", SUBMISSIONS, FORMS),
-    Act("donated", DONATIONS, FUNDRAISING_PAGES, own=(*REFERRED, *PLACE, *MONEY)),
-    Act("wrote", OUTREACHES, ADVOCACY_CAMPAIGNS),
+    Act("submitted", SUBMISSIONS, FORMS, once="a day"),
+    Act("donated", DONATIONS, FUNDRAISING_PAGES, own=(*REFERRED, *PLACE, *MONEY), once="each"),
+    Act("wrote", OUTREACHES, ADVOCACY_CAMPAIGNS, once="a day"),
     Act("responded", RESPONSES, SURVEYS),
 )
 
@@ -117,6 +122,7 @@ ACTIONS = Table(
         _made("amount", "Amount of a donation, or of all tickets.", "decimal"),
         *_taken(DONATIONS.columns, "currency"),
         _made("number", "Which of the person's acts that count, from 1.", "int64"),
+        _made("participation", "Which of their participations; missing in a repeat.", "int64"),
         _made("is_first", "Whether it is the person's first.", "bool"),
         _made("is_new", "Whether the person was not known before.", "bool"),
         _made("excluded", "Why uncounted, as of the act itself."),
