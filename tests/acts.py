@@ -21,7 +21,7 @@ _ACTS = st.fixed_dictionaries(
     {
         "person_id": st.sampled_from([None, "", "ann", "bob", "cat", "dan", "eve"]),
         "date": st.one_of(_TIMES, _TIMES, _TIMES, _TIMES, _TIMES, _FAR),
-        "action": st.sampled_from(["signed", "signed", "rsvped", "rsvped", "attended", "hosted", "donated"]),
+        "action": st.sampled_from(["signed", "signed", "rsvped", "rsvped", "attended", "hosted", "donated", "wrote"]),
         "subject_id": st.sampled_from([None, "march", "picnic", "vigil"]),
         "source": SOURCES,
         "referrer": SOURCES,
@@ -55,3 +55,16 @@ def frame(rows: list[Act]) -> pd.DataFrame:
 
 def counted(rows: list[Act]) -> list[Act]:
     return [row for row in rows if row["excluded"] is None]
+
+
+def participations(rows: list[Act]) -> list[Act]:
+    """Return the counted acts of people that are another participation of theirs."""
+    known, found = set(), []
+    for row in counted(rows):
+        action, subject = row["action"], row["subject_id"]
+        day = row["date"] and row["date"].date() if action == "wrote" else None
+        same = row["person_id"], "rsvped" if action == "attended" else action, subject, day
+        if row["person_id"] and (not subject or action == "donated" or same not in known):
+            found.append(row)
+        known.add(same)
+    return found

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import osdi_frames as of
-from tests.acts import START, Act, counted
+from tests.acts import START, Act, counted, participations
 
 
 def months_since(date: datetime, start: datetime = START) -> int:
@@ -97,7 +97,7 @@ def check_retention(rows: list[Act], actions: pd.DataFrame, until) -> None:
     for person, row in first_acts(rows).items():
         if person in started:
             cohorts[month(row["date"])].add(person)
-    for row in counted(rows):
+    for row in participations(rows):
         active[month(row["date"])].add(row["person_id"])
     assert {start: len(cohorts[start]) for start in made.index} == made["people"].to_dict()
     assert cohorts.keys() <= {*made.index}
@@ -124,7 +124,7 @@ def check_retention(rows: list[Act], actions: pd.DataFrame, until) -> None:
 
 
 def check_repeats(rows: list[Act], actions: pd.DataFrame) -> None:
-    expected = Counter(Counter(row["person_id"] for row in counted(rows) if row["person_id"]).values())
+    expected = Counter(Counter(row["person_id"] for row in participations(rows)).values())
     made = of.repeats(actions)
     assert made["people"].to_dict() == dict(sorted(expected.items()))
     assert made["share"].sum() == pytest.approx(1 if expected else 0)

@@ -54,7 +54,7 @@ def test_engagement_counts_new_and_returning_people_of_each_month(rows):
 
 @FEW
 @given(ACTS, st.none() | st.sampled_from(["2026-02-14", "2026-03-01", "2026-08-20"]))
-def test_retention_is_the_share_of_a_cohort_that_acts_again_and_missing_where_a_month_has_not_ended(
+def test_retention_is_the_share_of_a_cohort_that_takes_part_anew_and_missing_where_a_month_has_not_ended(
     rows, until
 ):
     check_retention(rows, frame(rows), until)
@@ -62,7 +62,7 @@ def test_retention_is_the_share_of_a_cohort_that_acts_again_and_missing_where_a_
 
 @FEW
 @given(ACTS)
-def test_repeats_counts_people_by_their_acts(rows):
+def test_repeats_counts_people_by_their_participations(rows):
     check_repeats(rows, frame(rows))
 
 
@@ -70,6 +70,11 @@ def test_repeats_counts_people_by_their_acts(rows):
 @given(ACTS)
 def test_hosts_have_the_rsvps_of_their_events(rows):
     check_hosts(rows, frame(rows))
+
+
+def test_a_host_of_events_to_which_nobody_came_has_none():
+    hosted = of.hosts(frame([row | {"subject_id": "vigil"} for row in ROWS if row["action"] == "hosted"]))
+    assert hosted[["events", "rsvps"]].values.tolist() == [[1, 0]]
 
 
 @FEW

@@ -234,10 +234,12 @@ def test_a_funnel_says_in_words_within_what_time_and_who_began_too_late(sample):
     assert re.search(r"\d+ people began less than 30 days before the newest act\.</p>", below)
 
 
-def test_reports_that_count_acts_say_that_coming_to_an_event_is_one(sample):
-    for name in ("engagement", "retention", "repeats"):
+def test_reports_say_whether_coming_to_an_event_counts_besides_its_rsvp(sample):
+    once = "A person takes part in a subject once: coming after an RSVP is no other participation.</p>"
+    captions = {"engagement": "Coming to an event counts as an act.</p>", "retention": once, "repeats": once}
+    for name, caption in captions.items():
         [section] = re.findall(f'<section class="report" id="{name}".*?</section>', sample, re.DOTALL)
-        assert section.partition("</table>")[2].count("Coming to an event counts as an act.</p>") == 1, name
+        assert section.partition("</table>")[2].count(caption) == 1, name
 
 
 def test_tables_with_new_people_say_of_how_many_this_is_not_known(sample):

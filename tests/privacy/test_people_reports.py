@@ -182,14 +182,14 @@ def test_a_report_with_hidden_counts_has_no_report_on_people_and_says_so():
     assert {"changes", "engagement", "repeats"} <= names
     assert not names & {*made}
     [line] = [line for line in made.notes if line.startswith("not made, as they would reveal some: ")]
-    assert {"New and returning people by month", "People by how often they acted"} <= {
+    assert {"New and returning people by month", "People by how often they took part"} <= {
         *line.partition(": ")[2].split(", ")
     }
 
 
 def test_people_who_acted_any_number_of_times_are_hidden_in_few_steps():
     """A search through all exchanges of three rows would take hours here."""
-    acts = pd.Index([1, 2, *range(3, 1000)], name="acts")
+    acts = pd.Index([1, 2, *range(3, 1000)], name="participations")
     people = pd.Series([5000, 3000, *[1] * 997], acts)
     shown = suppress(pd.DataFrame({"people": people, "share": people / people.sum()}), BELOW)
     assert shown["people"].isna().all()
@@ -234,5 +234,5 @@ def test_of_what_is_not_small_as_little_as_possible_is_hidden():
         {"before": [20, 9, 7, 0], "now": [21, 9, 6, 1], "change": [1, 0, -1, 1], "change_share": 0.1}
     )
     assert suppress(change)["now"].dropna().tolist() == [21, 9]
-    acts = pd.DataFrame({"people": [50, 40, 30, 20, 2], "share": 0.2}, pd.Index([1, 2, 3, 4, 5], name="acts"))
+    acts = pd.DataFrame({"people": [50, 40, 30, 20, 2], "share": 0.2}, pd.Index([1, 2, 3, 4, 5], name="participations"))
     assert suppress(acts)["people"].dropna().tolist() == [50, 40]

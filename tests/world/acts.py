@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tests.acts import participations
 from tests.world.truth import Row, Truth
 
 REFERRED, PLACE = ("source", "referrer", "website"), ("location_country", "location_region")
@@ -17,7 +18,12 @@ def actions(truth: Truth) -> list[Row]:
     acts = [*_hosted(truth), *_signed(truth), *_rsvped(truth), *_attended(truth)]
     acts.sort(key=lambda act: _order(*act))
     counts: Counter[str] = Counter()
-    return [_numbered(row, counts, truth) for row, _, _ in acts]
+    rows = [_numbered(row, counts, truth) for row, _, _ in acts]
+    another, counts = {id(row) for row in participations(rows)}, Counter()
+    for row in rows:
+        counts[row["person_id"]] += id(row) in another
+        row["participation"] = counts[row["person_id"]] if id(row) in another else None
+    return rows
 
 
 def _order(row: Row, rank: int, own_id: str) -> tuple[Any, ...]:

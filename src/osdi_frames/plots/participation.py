@@ -62,13 +62,13 @@ def retention(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 @draws("actions", ("people", "share"))
 def repeats(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
-    """Draw how many people acted once, twice, and so on."""
+    """Draw how many people took part once, twice, and so on."""
     report = report.sort_index()
     if not is_integer_dtype(report.index.dtype):
-        raise not_a_report("repeats", "actions", "is not indexed by numbers of acts")
+        raise not_a_report("repeats", "actions", "is not indexed by numbers of participations")
     counts = categories.counts_of(report["people"])
-    counts.index = pd.Index([f"{acts:,} act{'s' * (acts != 1)}" for acts in report.index], dtype="str")
-    title = "People by how often they act"
+    counts.index = pd.Index([f"{number:,} time{'s' * (number != 1)}" for number in report.index], dtype="str")
+    title = "People by how often they took part"
     return categories.draw(counts, ax=ax, top=top, title=title, unit="people", keeps_order=True)
 
 

@@ -20,6 +20,9 @@ from osdi_frames.tables.actions import ACTS
 
 #: The values of the column `action`, `hosted` last.
 ACTION_NAMES: Final = tuple(act.action for act in sorted(ACTS, key=lambda act: act.table.name == "events"))
+#: The table of each action, and the actions that are another participation each day, and each time.
+_TABLES: Final = {act.action: act.table.name for act in ACTS}
+_DAILY, _EACH = ([act.action for act in ACTS if act.once == once] for once in ("a day", "each"))
 #: The call that reads a frame of acts.
 READER: Final = "osdi_frames.open(source).actions()"
 
@@ -110,6 +113,21 @@ class Acts:
         """Return each person's first act, or first act of one kind."""
         rows = self.rows if action is None else self.rows[self.rows["action"] == action]
         return rows.dropna(subset="person_id").drop_duplicates("person_id")
+
+    def participations(self) -> pd.DataFrame:
+        """Return the acts that are another participation of their person, by action and subject.
+
+        A person takes part in a subject once, by letters and forms once a day, and by each donation. An RSVP and
+        coming are one. An act without a subject is one of its own.
+        """
+        rows = self.rows.dropna(subset="person_id")
+        kind = rows["action"].map(_TABLES).fillna(rows["action"])
+        day = rows["date"].dt.floor("D").where(rows["action"].isin(_DAILY))
+        same = pd.DataFrame(
+            {"person": rows["person_id"], "kind": kind, "subject": rows["subject_id"], "day": day}
+        )
+        is_alone = rows["subject_id"].isna() | rows["action"].isin(_EACH)
+        return rows[is_alone | ~same.duplicated()]
 
     def groups(self, indices: pd.Index, by: By, spelling: Spelling) -> Groups:
         """Group the acts at some indices by the columns of `by`."""

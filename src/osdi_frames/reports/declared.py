@@ -107,6 +107,7 @@ KEYED: Final = tuple(report for report in REPORTS if report.by is not None and r
 
 _CHANGED: Final = "what changed"
 _WHO: Final = "people"
+_ONCE: Final = "A person takes part in a subject once: coming after an RSVP is no other participation."
 _COMING: Final = "Coming to an event counts as an act."
 _MOVED: Final = "First the five that rose most, then the five that fell most."
 _TITLES: Final = ("title", "created_date", "gone_since", "fetched_at")
@@ -276,20 +277,20 @@ REPORTS_ON_PEOPLE: Final = (
         function=lambda tables, choices: retention(
             tables[COUNTED_ACTS.table], now=choices.now, include=choices.include
         ),
-        needs=_acts("number"),
+        needs=_acts("action", "subject_id", "number"),
         part=_WHO,
-        caption=_COMING,
+        caption=_ONCE,
         in_time=True,
     ),
     Report(
         COUNTED_PEOPLE,
         "repeats",
-        "People by how often they acted",
+        "People by how often they took part",
         own_measures=(Measure("people"), Measure("share", "share", dtype="float64")),
         function=lambda tables, choices: repeats(tables[COUNTED_ACTS.table], include=choices.include),
-        needs=_acts(),
+        needs=_acts("action", "subject_id"),
         part=_WHO,
-        caption=_COMING,
+        caption=_ONCE,
     ),
 )
 

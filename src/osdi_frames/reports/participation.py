@@ -90,15 +90,17 @@ def retention(
     now: TimeLike | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """Show the share of each cohort that is active in later periods.
+    """Show the share of each cohort that takes part again in later periods.
 
-    A cohort is the people whose first act is in one period. A share is the number of them with an act 0, 1, 2, …
-    periods later, over the size of the cohort. A period that has not ended has no shares, since they would be too low.
+    A cohort is the people whose first act is in one period. A share is the number of them with another participation
+    0, 1, 2, … periods later, over the size of the cohort: signing the same petition again is none, nor is coming to an
+    event after an RSVP. A period that has not ended has no shares, since they would be too low.
 
     Parameters
     ----------
     actions
-        one row per act, with person_id, date and number, as ``osdi_frames.open(source).actions()`` returns it
+        one row per act, with person_id, date, action, subject_id and number, as
+        ``osdi_frames.open(source).actions()`` returns it
     freq
         a period of pandas: ``h``, ``D``, ``W`` (Monday to Sunday), ``M``, ``Q``, ``Y``
     until
@@ -119,7 +121,7 @@ def retention(
         number
 
         - people: the number of people in the cohort
-        - 0, 1, 2, …: the share of them who acted so many periods later, 0 to 1; missing if the period has not ended
+        - 0, 1, 2, …: the share of them who took part anew so many periods later, 0 to 1; missing if the period has not ended
           at `until`, or if the cohort has nobody
 
     Raises
@@ -135,6 +137,8 @@ def retention(
     ...     "person_id": ["ann", "bob", "ann", "cat"],
     ...     "date": pd.to_datetime(["2026-05-01", "2026-05-09", "2026-06-02", "2026-07-03"], utc=True),
     ...     "number": [1, 1, 2, 1],
+    ...     "action": "signed",
+    ...     "subject_id": ["park", "park", "river", "park"],
     ... })
     >>> retention(actions, until="2026-08-01").set_axis(["May", "June", "July"])
           people    0    1    2
@@ -143,7 +147,7 @@ def retention(
     July       1  1.0  NaN  NaN
     """
     period = period_of(freq, report="retention")
-    acts = Acts.of(actions, "number", report="retention", include=include, now=now)
+    acts = Acts.of(actions, "action", "subject_id", "number", report="retention", include=include, now=now)
     acts, doubtful_notes = acts.without_doubtful() if until is None else (acts, [])
     end = acts.known.newest if until is None else moment(until, report="retention")
     first = acts.first_of_each()
@@ -154,7 +158,7 @@ def retention(
     table = pd.DataFrame({"people": people.astype("int64")}, cohorts.labels)
     if in_cohorts["date"].notna().any():
         cohort_of = pd.Series(cohorts.number.array, in_cohorts["person_id"])
-        active = acts.rows[acts.rows["date"].notna()]
+        active = acts.participations().dropna(subset="date")
         active = active.assign(cohort=cohort_of.reindex(active["person_id"]).array).dropna(subset="cohort")
         row = active["cohort"].to_numpy("int64")
         later = _ordinals(pd.DatetimeIndex(active["date"]), period) - starts[row]
@@ -206,14 +210,17 @@ def _shares(
 
 
 def repeats(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame:
-    """Count the people who acted once, twice, and so on.
+    """Count the people who took part once, twice, and so on.
 
+    A person takes part in a subject once: signing a petition again is no other participation, nor is coming to an event
+    after an RSVP. Letters and forms are one a day and subject, each donation is one, as is an act without a subject.
     Acts without a person are not counted; `note` has their number.
 
     Parameters
     ----------
     actions
-        one row per act, with person_id and date, as ``osdi_frames.open(source).actions()`` returns it
+        one row per act, with person_id, date, action and subject_id, as
+        ``osdi_frames.open(source).actions()`` returns it
     include
         reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
         others
@@ -221,9 +228,9 @@ def repeats(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFra
     Returns
     -------
     DataFrame
-        indexed by acts, the number of acts of a person, in order; numbers that no person has are left out
+        indexed by participations, the number of a person's, in order; numbers that no person has are left out
 
-        - people: the number of people with so many acts
+        - people: the number of people with so many participations
         - share: their share of all people of the frame, 0 to 1
 
     Raises
@@ -234,16 +241,19 @@ def repeats(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFra
     Examples
     --------
     >>> actions = pd.DataFrame({
-    ...     "person_id": ["ann", "bob", "ann", "cat", None],
+    ...     "person_id": ["ann", "bob", "ann", "bob"],
     ...     "date": pd.Timestamp("2026-05-01", tz="UTC"),
+    ...     "action": ["signed", "rsvped", "rsvped", "attended"],
+    ...     "subject_id": ["park", "march", "march", "march"],
     ... })
     >>> repeats(actions)["people"].to_dict()
-    {1: 2, 2: 1}
+    {1: 1, 2: 1}
     """
-    acts = Acts.of(actions, report="repeats", include=include)
-    people = acts.rows["person_id"].value_counts().value_counts().sort_index().astype("int64")
+    acts = Acts.of(actions, "action", "subject_id", report="repeats", include=include)
+    participations = acts.participations()["person_id"].value_counts()
+    people = participations.value_counts().sort_index().astype("int64")
     table = pd.DataFrame({"people": people, "share": people / max(people.sum(), 1)})
-    table.index = pd.Index(table.index.astype("int64"), name="acts")
+    table.index = pd.Index(table.index.astype("int64"), name="participations")
     return noted(table, acts.notes)
 
 

@@ -32,7 +32,7 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
         )
     if report.index.name == "figure":
         return _changes
-    if report.index.name == "acts" and {"people", "share"} <= columns:
+    if report.index.name == "participations" and {"people", "share"} <= columns:
         return _repeats
     if "people" in columns and len(columns) > 1 and all(name.isdecimal() for name in columns - {"people"}):
         return _retention
@@ -68,23 +68,23 @@ def _columns(*names: str) -> Protect:
 
 
 def _repeats(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide rows of `repeats`, whose sums of people and of acts may both be known, so that two hidden rows are too few.
+    """Hide rows of `repeats`, whose sums of people and of participations may both be known, so that two hidden rows are too few.
 
-    Rows are hidden one by one until the hidden counts are open. A report of n acts has at most √(2n) rows.
+    Rows are hidden one by one until the hidden counts are open. A report of n participations has at most √(2n) rows.
     """
-    counts, acts = counts_of(report["people"]), np.asarray(report.index, dtype="int64")
+    counts, times = counts_of(report["people"]), np.asarray(report.index, dtype="int64")
     small = (counts > 0) & (counts < below)
     hidden = small.copy()
     for row in [*np.argsort(counts, kind="stable"), None]:
-        if not hidden.any() or _are_open(counts, acts, hidden, small, below):
+        if not hidden.any() or _are_open(counts, times, hidden, small, below):
             return without(report, hidden, in_time=True)
         if row is not None:
             hidden[row] |= counts[row] > 0
     return without(report, None)
 
 
-def _are_open(counts: Counts, acts: Counts, hidden: RowMask, small: RowMask, below: int) -> bool:
-    """Return whether each small count could also be another number, with the same sum of people and sum of acts.
+def _are_open(counts: Counts, times: Counts, hidden: RowMask, small: RowMask, below: int) -> bool:
+    """Return whether each small count could also be another number, with the same sum of people and sum of participations.
 
     The function only tries to move people between the two largest hidden rows and each third one, which takes one step
     for each row. No hidden count may become 0, since a 0 would be shown.
@@ -95,7 +95,7 @@ def _are_open(counts: Counts, acts: Counts, hidden: RowMask, small: RowMask, bel
     # The smallest changes of the first, second and each third count that keep the sums of people and of acts.
     changes = np.stack(
         np.broadcast_arrays(
-            acts[thirds] - acts[second], acts[first] - acts[thirds], acts[second] - acts[first]
+            times[thirds] - times[second], times[first] - times[thirds], times[second] - times[first]
         )
     )
     changes //= np.gcd.reduce(changes)

@@ -51,7 +51,13 @@ def protect(breakdowns: Sequence[Breakdown], *, below: int) -> list[RowMask | No
 
 
 def hide_in_line(counts: Counts, hidden: RowMask, *, below: int, others: int = 0) -> RowMask:
-    """Return which counts with a known sum to hide: the `hidden` ones, and as many of the smallest as needed."""
+    """Return which counts with a known sum to hide: the `hidden` ones, and as many of the smallest as needed.
+
+    A count of 0 is never hidden.
+
+    >>> hide_in_line(np.array([0, 1, 9, 30]), np.array([False, True, False, False]), below=5).tolist()
+    [False, True, True, False]
+    """
     hidden = hidden.copy()
     for number in np.argsort(counts, kind="stable"):
         if not hidden.any() or leaves_open(counts[hidden], below=below, others=others):

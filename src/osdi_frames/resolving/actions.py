@@ -96,7 +96,7 @@ def actions(
     for period in _periods(acts, engine):
         found = engine.ask(
             f"""{acts} SELECT acts.*, {_OF_NEW} AS of_new,
-                CASE WHEN date IS NOT NULL AND excluded IS NULL THEN person END AS counted
+                CASE WHEN excluded IS NULL THEN person END AS counted
             FROM acts LEFT JOIN persons USING (person_id) WHERE {period} ORDER BY {_ORDER}"""
         )
         found = numbering.numbered(found).filter(found[PASSES])
@@ -142,7 +142,7 @@ class _Numbering:
     def numbered(self, acts: pa.Table) -> pa.Table:
         """Return acts with the columns of NUMBERS."""
         people = acts["counted"].fill_null(-1).to_numpy()
-        numbers = _counted_on(people, self.acts)
+        numbers = _counted_on(np.where(acts["date"].is_valid(), people, -1), self.acts)
         is_first = pc.equal(numbers, 1)
         is_another = self._participates_anew(acts["same"], people >= 0)
         participations = _counted_on(np.where(is_another, people, -1), self.participations)
