@@ -21,7 +21,9 @@ _ACTS = st.fixed_dictionaries(
     {
         "person_id": st.sampled_from([None, "", "ann", "bob", "cat", "dan", "eve"]),
         "date": st.one_of(_TIMES, _TIMES, _TIMES, _TIMES, _TIMES, _FAR),
-        "action": st.sampled_from(["signed", "signed", "rsvped", "rsvped", "attended", "hosted", "donated", "wrote"]),
+        "action": st.sampled_from(
+            ["signed", "signed", "rsvped", "rsvped", "attended", "hosted", "donated", "wrote"]
+        ),
         "subject_id": st.sampled_from([None, "march", "picnic", "vigil"]),
         "source": SOURCES,
         "referrer": SOURCES,

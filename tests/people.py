@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from math import sqrt
+from statistics import median
 
 import pandas as pd
 import pytest
@@ -149,28 +151,31 @@ def check_hosts(rows: list[Act], actions: pd.DataFrame) -> None:
 # -- funnel, attribution --
 
 
-def reached(rows: list[Act], steps: list[str], limit: timedelta) -> dict[str, tuple[Act, int]]:
-    """Return each person's start, and how many steps they reach."""
-    found = {}
-    for row in counted(rows):
+def reached(rows: list[Act], steps: list[str], limit: timedelta) -> tuple[dict[str, tuple[Act, list]], int]:
+    """Return each person's best start with the times of its steps, and how many have no start that counts."""
+    last, found, begun = newest(rows), {}, set()
+    dated = [row for row in counted(rows) if row["person_id"] and row["date"]]
+    for row in dated:
         person = row["person_id"]
-        if not person or not row["date"] or row["action"] != steps[0] or person in found:
+        if row["action"] != steps[0]:
             continue
-        at, number = row["date"], 1
+        begun.add(person)
+        if row["date"] > last - limit:
+            continue
+        times = [row["date"]]
         for step in steps[1:]:
             later = [
                 other["date"]
-                for other in counted(rows)
-                if other["person_id"] == person
-                and other["action"] == step
-                and other["date"]
-                and at <= other["date"] <= row["date"] + limit
+                for other in dated
+                if (other["person_id"], other["action"]) == (person, step)
+                and times[-1] <= other["date"] <= row["date"] + limit
             ]
             if not later:
                 break
-            at, number = min(later), number + 1
-        found[person] = (row, number)
-    return found
+            times.append(min(later))
+        if person not in found or len(found[person][1]) < len(times):
+            found[person] = (row, times)
+    return found, len(begun - found.keys())
 
 
 def wilson(reached: int, people: int) -> tuple[float, float]:
@@ -197,22 +202,29 @@ def check_funnel(made: pd.DataFrame, people: list[int]) -> None:
 
 
 def check_steps(rows: list[Act], actions: pd.DataFrame, steps, days) -> None:
-    found = reached(known(rows), steps, timedelta(days=days))
+    found, aside = reached(known(rows), steps, timedelta(days=days))
     made = of.funnel(actions, steps, within=f"{days}D")
     assert made.index.tolist() == steps
-    check_funnel(made, [sum(number > step for _, number in found.values()) for step in range(len(steps))])
-    split = of.funnel(actions, steps, within=timedelta(days=days), by="source")
-    starts = defaultdict(list)
-    for row, number in found.values():
-        starts[label(row["source"])].append(number)
-    values = split.index.get_level_values(0).unique()
-    assert {label(value) for value in values} == starts.keys()
-    assert len(values) == len(starts)
-    for value in values:
-        numbers = starts[label(value)]
-        check_funnel(
-            split.loc[value], [sum(number > step for number in numbers) for step in range(len(steps))]
-        )
+    chains = [times for _, times in found.values()]
+    check_funnel(made, [sum(len(times) > step for times in chains) for step in range(len(steps))])
+    for number, median_days in enumerate(made["median_days"]):
+        took = [(times[number] - times[0]) / timedelta(days=1) for times in chains if len(times) > number]
+        assert median_days == pytest.approx(median(took)) if number and took else pd.isna(median_days)
+    shown = re.findall(r"not counted: (\d+) p\w+ who began", made.attrs["note"])
+    assert shown == ([str(aside)] if aside else [])
+    first = first_acts(known(rows))
+    for touch in "start", "first":
+        split = of.funnel(actions, steps, within=timedelta(days=days), by="source", touch=touch)
+        starts = defaultdict(list)
+        for person, (row, times) in found.items():
+            starts[label((row if touch == "start" else first[person])["source"])].append(len(times))
+        values = split.index.get_level_values(0).unique()
+        assert {label(value) for value in values} == starts.keys()
+        assert len(values) == len(starts)
+        for value in values:
+            numbers = starts[label(value)]
+            expected = [sum(number > step for number in numbers) for step in range(len(steps))]
+            check_funnel(split.loc[value], expected)
 
 
 def check_attribution(rows: list[Act], actions: pd.DataFrame, to) -> None:

@@ -170,7 +170,7 @@ def test_hostile_names_are_drawn_on_axes_of_any_size(size):
         source=np.repeat(HOSTILE, 2), person_id=np.repeat([f"p{n}" for n in range(len(HOSTILE))], 2)
     )
     made = {
-        "funnel": of.funnel(rows, by="source"),
+        "funnel": of.funnel(rows, by="source", within="4D"),
         "attribution": of.attribution(rows, touch="both"),
         "compare": of.compare(rows, "M", until="2026-04-01"),
         "retention": of.retention(rows, "D"),

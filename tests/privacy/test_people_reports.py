@@ -118,12 +118,14 @@ def check_counts(actions):
     ):
         shown = in_order(suppress(report, BELOW), report)
         for column in columns if shown is not None else ():
-            weights = [report.index] if report.index.name == "acts" else []
+            weights = [report.index] if report.index.name == "participations" else []
             assert_open(report[column], shown[column], *weights)
         assert "actions" not in suppress(report, BELOW)
 
 
 def check_funnel(actions):
+    later = actions.iloc[:1].assign(person_id=None, date=actions["date"].max() + pd.Timedelta(days=100))
+    actions = pd.concat([actions, later])  # so that everybody's time has passed
     report = of.funnel(actions, within="99D")
     shown = suppress(report, BELOW)
     people = shown["people"].dropna().tolist()
@@ -234,5 +236,7 @@ def test_of_what_is_not_small_as_little_as_possible_is_hidden():
         {"before": [20, 9, 7, 0], "now": [21, 9, 6, 1], "change": [1, 0, -1, 1], "change_share": 0.1}
     )
     assert suppress(change)["now"].dropna().tolist() == [21, 9]
-    acts = pd.DataFrame({"people": [50, 40, 30, 20, 2], "share": 0.2}, pd.Index([1, 2, 3, 4, 5], name="participations"))
+    acts = pd.DataFrame(
+        {"people": [50, 40, 30, 20, 2], "share": 0.2}, pd.Index([1, 2, 3, 4, 5], name="participations")
+    )
     assert suppress(acts)["people"].dropna().tolist() == [50, 40]

@@ -8,11 +8,12 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import counted, quoted
 from osdi_frames.reports.acts import Acts, known_action, noted
-from osdi_frames.reports.groups import By, Groups
+from osdi_frames.reports.groups import By
 from osdi_frames.reports.known import Duration, TimeLike, parsed
 from osdi_frames.reports.spelling import Spelling, checked_spelling
 
@@ -26,15 +27,18 @@ def funnel(
     *,
     within: Duration = "30D",
     by: By | None = None,
+    touch: Literal["start", "first"] = "start",
     now: TimeLike | None = None,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
     """Count the people who reach each of several steps.
 
-    Each person starts with their first act of the first step. They reach a later step by an act at or after that of the
-    step before, and no later than `within` after the start; other acts may lie between. Each step counts a person once.
-    Acts without a date or a person reach no step, nor do acts with a doubtful date (see `compare`), which `note` names.
+    Any act of the first step can be a person's start. From a start, each later step is reached by the first act of it
+    at or after that of the step before, and no later than `within` after the start; other acts may lie between. Of a
+    person's starts that counts from which they reach most steps, and of equal ones the earliest. A start counts only if
+    `within` has passed since it; people who have none that counts are set aside, and `note` has their number. Acts
+    without a date or a person reach no step, nor do acts with a doubtful date (see `compare`), which `note` names.
 
     The interval is Wilson's, with z = 1.96, of the share p of the n people of the first step:
     ``(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)``.
@@ -48,7 +52,10 @@ def funnel(
     within
         the longest time from the first step to any other
     by
-        a column, or several: a funnel for each value that the people's first acts have in it
+        a column, or several, as source, referrer or title: a funnel for each value of it
+    touch
+        ``start`` takes the values of `by` from the act with which a person starts, ``first`` from the person's first
+        act of any kind
     now
         as for `compare`
     include
@@ -62,68 +69,78 @@ def funnel(
     -------
     DataFrame
         indexed by step, in order; with `by` by its values and step, most people at the first step first. The attribute
-        `within` is the longest time in words; `note` has the number of people who started less than it ago
+        `within` is the longest time in words
 
         - people: the number of people who reached the step
         - of_first: their share of the people of the first step, 0 to 1; missing if these are none
         - of_previous: their share of the people of the step before; missing for the first step, and if these are none
         - low, high: the 95% interval of of_first; missing for the first step, whose share is 1
+        - median_days: the median of the time since their starts, in days; missing for the first step, and if nobody
+          reached it
 
     Raises
     ------
     MissingColumn
         the frame lacks a needed column
     InvalidArgument
-        a step is mistyped or repeated, there are fewer than two, or `within` is not a length of time
+        a step is mistyped or repeated, there are fewer than two, `within` is not a length of time, or `touch` mistyped
 
     Examples
     --------
     >>> actions = pd.DataFrame({
-    ...     "person_id": ["ann", "bob", "ann", "bob"],
-    ...     "date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-05-09", "2026-07-01"], utc=True),
-    ...     "action": ["signed", "signed", "rsvped", "rsvped"],
+    ...     "person_id": ["ann", "bob", "ann", "bob", "cat"],
+    ...     "date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-05-09", "2026-07-01", "2026-07-02"], utc=True),
+    ...     "action": ["signed", "signed", "rsvped", "rsvped", "signed"],
     ... })
     >>> table = funnel(actions, ["signed", "rsvped"], within="30D").round(2)
     >>> table["people"].to_dict(), table["of_first"].to_dict(), table.loc["rsvped", ["low", "high"]].tolist()
     ({'signed': 2, 'rsvped': 1}, {'signed': 1.0, 'rsvped': 0.5}, [0.09, 0.91])
+    >>> table["median_days"].tolist(), table.attrs["note"].splitlines()[-1]
+    ([nan, 8.0], 'not counted: 1 person who began less than 30 days before the newest act')
     """
     checked_spelling(spelling)
+    if touch not in ("start", "first"):
+        raise InvalidArgument(f"funnel: touch is 'start' or 'first', not {quoted(touch)}")
     limit = _duration(within)
     acts, doubtful_notes = Acts.of(
         actions, "action", report="funnel", include=include, by=by, now=now
     ).without_doubtful()
     steps = _checked_steps(steps, acts.rows)
-    times = _times_of_steps(acts, steps, limit)
-    start = times[steps[0]]
-    reached = pd.DataFrame({step: time.notna() for step, time in times.items()}).astype("int64")
-    caveats = doubtful_notes
+    chains = _chains(acts, steps, limit)
+    has_passed = chains[steps[0]] <= acts.known.newest - limit
+    chains, begun = _best(chains[has_passed], steps), chains["person_id"].nunique()
     if by is None:
-        table = _shares(pd.DataFrame([reached.sum()], columns=list(steps)).astype("int64"))
-        table.index = pd.Index(steps, name="step")
+        table = _shares(chains[steps], np.zeros(len(chains), np.int64), np.zeros(1, np.int64))
+        table.index, notes = pd.Index(steps, name="step"), doubtful_notes
     else:
-        groups = acts.groups(start.index, by, spelling)
-        table = _funnels(reached, groups)
-        caveats = [*caveats, *groups.notes]
+        groups = acts.groups(pd.Index(_touched(acts, chains, touch)), by, spelling)
+        number = groups.number.to_numpy()
+        order = groups.ranked(pd.Series(np.bincount(number, minlength=len(groups.labels))))
+        table = _shares(chains[steps], number, order)
+        table.index, notes = _with_steps(groups.labels.take(order), steps), [*doubtful_notes, *groups.notes]
     length = _in_words(within, limit)
-    if recent := int((start > acts.known.newest - limit).sum()):
-        people = counted(recent, "person", "people")
-        caveats = [*caveats, f"{people} began less than {length} before the newest act"]
-    table = noted(table, acts.notes, caveats)
+    if aside := begun - len(chains):
+        people = counted(aside, "person", "people")
+        notes = [*notes, f"not counted: {people} who began less than {length} before the newest act"]
+    table = noted(table, acts.notes, notes)
     table.attrs["within"] = length
     return table
 
 
-def _funnels(reached: pd.DataFrame, groups: Groups) -> pd.DataFrame:
-    """Return a funnel for each group of the people who `reached` steps, most people at the first step first."""
-    people = reached.groupby(groups.number.to_numpy()).sum()
-    people = people.reindex(range(len(groups.labels)), fill_value=0)
-    order = groups.ranked(people.iloc[:, 0])
-    labels, steps = groups.labels.take(order), people.columns
-    table = _shares(people.iloc[order])
+def _touched(acts: Acts, chains: pd.DataFrame, touch: str) -> NDArray[np.int64]:
+    """Return the rows of the acts from which the people of chains have the values to group by."""
+    if touch == "start":
+        return chains.index.to_numpy("int64")
+    first = acts.first_of_each()
+    of_person = pd.Series(first.index, first["person_id"].array)
+    return of_person.reindex(chains["person_id"]).to_numpy("int64")
+
+
+def _with_steps(labels: pd.Index, steps: Sequence[str]) -> pd.MultiIndex:
+    """Return the index of several funnels: each label with each step."""
     levels = [labels.get_level_values(level).repeat(len(steps)) for level in range(labels.nlevels)]
     of_rows = pd.Index([*steps] * len(labels), dtype="str")
-    table.index = pd.MultiIndex.from_arrays([*levels, of_rows], names=[*labels.names, "step"])
-    return table
+    return pd.MultiIndex.from_arrays([*levels, of_rows], names=[*labels.names, "step"])
 
 
 def _duration(within: Duration) -> pd.Timedelta:
@@ -153,48 +170,54 @@ def _checked_steps(steps: Any, rows: pd.DataFrame) -> list[str]:
     return known
 
 
-def _times_of_steps(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> dict[str, pd.Series]:
-    """Return for each step the time at which each person reached it, indexed by the row of the person's first act."""
-    rows = acts.rows.dropna(subset=["person_id", "date"])
-    of_step = {step: rows[rows["action"] == step] for step in steps}
-    first_acts = of_step[steps[0]].drop_duplicates("person_id")
-    first_act_of = pd.Series(first_acts.index, first_acts["person_id"].array)
-    start = first_acts["date"]
-    times = {steps[0]: start}
-    previous = start
+def _chains(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> pd.DataFrame:
+    """Return for each start, by the row of its act, its person and the times at which the steps are reached from it."""
+    rows = acts.rows.dropna(subset=["person_id", "date"]).astype({"person_id": "int64"})
+    rows["reached"] = rows["date"]
+    starts = rows[rows["action"] == steps[0]]
+    chains = starts[["person_id", "date"]].rename(columns={"date": steps[0]})
+    before = starts[["person_id", "date"]]
     for step in steps[1:]:
-        later = of_step[step]
-        later = later.assign(first_act=later["person_id"].map(first_act_of)).dropna(subset="first_act")
-        first_act = later["first_act"].astype("int64").array
-        dates = later["date"].array
-        is_next = (dates >= previous.reindex(first_act).array) & (
-            dates - start.reindex(first_act).array <= limit
-        )
-        reaching = later[is_next].drop_duplicates("person_id")
-        indices = reaching["first_act"].astype("int64").array
-        previous = pd.Series(reaching["date"].array, indices).reindex(start.index)
-        times[step] = previous
-    return times
+        before = before.sort_values("date", kind="stable")
+        later = rows.loc[rows["action"] == step, ["person_id", "date", "reached"]]
+        found = pd.merge_asof(before, later, on="date", by="person_id", direction="forward")
+        reached = pd.Series(found["reached"].array, before.index)
+        reached = reached[reached - starts["date"].loc[before.index] <= limit]
+        chains[step] = reached.reindex(chains.index)
+        before = before.loc[reached.index].assign(date=reached)
+    return chains
 
 
-def _shares(people: pd.DataFrame) -> pd.DataFrame:
-    """Return the report's columns, a row per group and step, from the people of each group (row) and step (column)."""
-    counts = people.to_numpy("float64")
+def _best(chains: pd.DataFrame, steps: Sequence[str]) -> pd.DataFrame:
+    """Return the chain of each person that reaches most steps, of equal ones the earliest."""
+    order = chains[[*steps]].isna().sum(axis=1).sort_values(kind="stable").index
+    return chains.loc[order].drop_duplicates("person_id").sort_index()
+
+
+def _shares(chains: pd.DataFrame, number: NDArray[np.int64], order: NDArray[np.int64]) -> pd.DataFrame:
+    """Return the report's columns, a row per group and step, of people who are in the group of a number each."""
+    start, day = chains.iloc[:, 0], np.timedelta64(1, "D")
+    times = {step: (chains[step] - start).to_numpy("timedelta64[us]") / day for step in chains}
+    grouped = pd.DataFrame(times, chains.index).groupby(number)
+    counts = grouped.count().reindex(order, fill_value=0).to_numpy("float64")
+    median = grouped.median().reindex(order).to_numpy("float64", copy=True)
     first, previous = counts[:, :1], counts[:, :-1]
     share = np.divide(counts, first, out=np.full_like(counts, np.nan), where=first > 0)
     of_previous = np.full_like(counts, np.nan)
     np.divide(counts[:, 1:], previous, out=of_previous[:, 1:], where=previous > 0)
     n, p = np.where(first > 0, first, np.nan), share.copy()
     p[:, :1] = np.nan
+    median[:, 0] = np.nan
     middle, spread = p + _Z**2 / (2 * n), _Z * np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))
     columns = {
         "of_first": share,
         "of_previous": of_previous,
         "low": np.maximum((middle - spread) / (1 + _Z**2 / n), 0),
         "high": np.minimum((middle + spread) / (1 + _Z**2 / n), 1),
+        "median_days": median,
     }
     shares = {name: values.ravel() for name, values in columns.items()}
-    return pd.DataFrame({"people": people.to_numpy("int64").ravel(), **shares})
+    return pd.DataFrame({"people": counts.astype("int64").ravel(), **shares})
 
 
 def attribution(

@@ -247,11 +247,15 @@ REPORTS_ON_PEOPLE: Final = (
         COUNTED_PEOPLE,
         "funnel",
         "From signing to coming within 30 days",
-        own_measures=(_without_total("people"), *map(_share, ("of_first", "of_previous", "low", "high"))),
+        own_measures=(
+            _without_total("people"),
+            *map(_share, ("of_first", "of_previous", "low", "high")),
+            Measure("median_days", "decimal", None, "float64"),
+        ),
         function=_funnel,
         needs=_acts("action"),
         part=_WHO,
-        caption="The 30 days of each person begin with their first signature.",
+        caption="The 30 days of each person begin with the signature from which they came furthest.",
     ),
     Report(
         replace(COUNTED_PEOPLE, count="first_people"),

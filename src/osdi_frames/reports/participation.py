@@ -121,8 +121,8 @@ def retention(
         number
 
         - people: the number of people in the cohort
-        - 0, 1, 2, …: the share of them who took part anew so many periods later, 0 to 1; missing if the period has not ended
-          at `until`, or if the cohort has nobody
+        - 0, 1, 2, …: the share of them who took part anew so many periods later, 0 to 1; missing if the period has not
+          ended at `until`, or if the cohort has nobody
 
     Raises
     ------

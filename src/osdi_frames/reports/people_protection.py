@@ -68,7 +68,7 @@ def _columns(*names: str) -> Protect:
 
 
 def _repeats(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide rows of `repeats`, whose sums of people and of participations may both be known, so that two hidden rows are too few.
+    """Hide rows of `repeats`, whose sums of people and participations may be known: two hidden rows are too few.
 
     Rows are hidden one by one until the hidden counts are open. A report of n participations has at most √(2n) rows.
     """
@@ -84,7 +84,7 @@ def _repeats(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
 
 def _are_open(counts: Counts, times: Counts, hidden: RowMask, small: RowMask, below: int) -> bool:
-    """Return whether each small count could also be another number, with the same sum of people and sum of participations.
+    """Return whether each small count could also be another number, with the same sums of people and participations.
 
     The function only tries to move people between the two largest hidden rows and each third one, which takes one step
     for each row. No hidden count may become 0, since a 0 would be shown.
