@@ -232,7 +232,9 @@ def test_a_funnel_says_in_words_within_what_time_and_who_began_too_late(sample):
     assert [text for image in images(section) for text in re.findall("people within 30 days", image)]
     below = section.partition("</table>")[2]
     assert re.search(
-        r"not counted: \d+ people who began less than 30 days before the newest act\.</p>", below, re.IGNORECASE
+        r"not counted: \d+ people who began less than 30 days before the newest act\.</p>",
+        below,
+        re.IGNORECASE,
     )
 
 

@@ -146,7 +146,9 @@ def test_conversion_by_referrer(tables):
         signed[referrer_data(signature, "referrer")].add(person(signature))
         if any(person(rsvp) == person(signature) and at(rsvp) >= at(signature) for rsvp in COUNTED):
             converted[referrer_data(signature, "referrer")].add(person(signature))
-    made = asked.conversion_by_referrer(tables["actions"])["people"]
+    actions = tables["actions"]
+    a_year_later = actions.iloc[-1:].assign(person_id=None, date=actions["date"].max() + timedelta(days=365))
+    made = asked.conversion_by_referrer(pd.concat([actions, a_year_later]))["people"]
     assert len(signed) == 2
     for referrer, people in signed.items():
         assert made[referrer].tolist() == [len(people), len(converted[referrer])]

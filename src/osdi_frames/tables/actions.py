@@ -122,7 +122,7 @@ ACTIONS = Table(
         _made("amount", "Amount of a donation, or of all tickets.", "decimal"),
         *_taken(DONATIONS.columns, "currency"),
         _made("number", "Which of the person's acts that count, from 1.", "int64"),
-        _made("participation", "Which of their participations; missing in a repeat.", "int64"),
+        _made("participation", "Which of their participations; missing in repeats.", "int64"),
         _made("is_first", "Whether it is the person's first.", "bool"),
         _made("is_new", "Whether the person was not known before.", "bool"),
         _made("excluded", "Why uncounted, as of the act itself."),
