@@ -62,17 +62,17 @@ class Asked:
     """Whether it is asked as reports do."""
     inspects: bool = False
 
-    def of(self, folder: Path, kept: Path | None) -> tuple[Any, Any]:
-        """Return rows and counts, or the error; and problems with warnings."""
+    def of(self, folder: Path, kept: Path | None) -> tuple[Any, ...]:
+        """Return rows, counts and problems, or the error; and warnings."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 found = self._found(folder, kept)
             except OsdiError as error:
-                found = (type(error), str(error)), ()
-        return found[0], [found[1], [str(warning.message) for warning in caught]]
+                found = (type(error), str(error))
+        return found, [str(warning.message) for warning in caught]
 
-    def _found(self, folder: Path, kept: Path | None) -> tuple[Any, Any]:
+    def _found(self, folder: Path, kept: Path | None) -> tuple[Any, ...]:
         archive = of.open(folder, on_error="skip", progress=False, store=kept).where(**self.filters)
         resolution = archive.resolution(
             self.tables,
@@ -92,7 +92,7 @@ class Asked:
         problems = observer.inspection(resolution.kept) if isinstance(observer, Inspector) else None
         said = (str(problems), problems.problems.to_dict(), problems.kept) if problems else ()
         counts = (+observer.elements, +resolution.unplaced, resolution.known_by_address, resolution.kept)
-        return (found, counts, [each.text for each in observer.incomplete]), said
+        return found, counts, [each.text for each in observer.incomplete], said
 
 
 @st.composite
@@ -167,12 +167,9 @@ def kept_rows_are_resolved_rows(
             path = folder / file
             if path.exists() or change in (write, finish):
                 change(path, data)
-            rows = [request.of(folder, None)[0] for request in requests]
-            problems: dict[int, Any] = {}  # those of the first reading with a store
-            for number, request in [*enumerate(requests)] * 3:
-                found = request.of(folder, kept)
-                expected = rows[number], problems.setdefault(number, found[1])
-                assert_same(found, expected, request)
+            expected = [request.of(folder, None) for request in requests]
+            for request, of_fresh in [*zip(requests, expected, strict=True)] * 3:
+                assert_same(request.of(folder, kept), of_fresh, request)
 
 
 @settings(max_examples=6, deadline=None)

@@ -28,7 +28,7 @@ from osdi_frames.receiver import erase
 from osdi_frames.sources.source import Part
 from osdi_frames.store import matching, stamps, store
 from tests.commands import run
-from tests.layouts import zstd
+from tests.layouts import lines, zstd
 from tests.receiver.test_archive import ANN, signature
 from tests.receiver.test_archive import write as receive
 
@@ -204,6 +204,16 @@ def test_what_could_not_be_read_behind_an_address_is_asked_for_again(
     monkeypatch.undo()
     assert comments("memory://refused", kept) == ["a", "b"]  # type: ignore[arg-type]
     system.rm("/refused", recursive=True)
+
+
+def test_problems_of_types_that_are_not_asked_for_are_none_with_a_store(tmp_path: Path, kept: Path) -> None:
+    page = {"page": 1, "_embedded": {"osdi:signatures": [None]}}
+    (tmp_path / "a.ndjson").write_bytes(lines([page, {"title": "March", "total_accepted": 3}]))
+    for folder in (None, kept, kept):
+        archive = of.open(tmp_path / "a.ndjson", store=folder)
+        assert archive.events(["title"])["title"].tolist() == ["March"]
+        with pytest.raises(BadDocument, match="not an object"):
+            archive.signatures()
 
 
 def test_what_grows_by_byte_order_marks_has_the_problem_of_a_fresh_reading(archive: Path, kept: Path) -> None:

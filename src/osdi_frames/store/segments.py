@@ -342,12 +342,21 @@ def _served(plan: Plan, clean: GroupResult, others: pa.Table | None, before: int
     """Return what a plan finds in a group, with the rows of the plan `shown`, numbered as elements of the reading."""
     result, parts = clean, defaultdict(list, {select: [rows] for select, rows in clean.rows})
     if others is not None and len(others):
-        result = add_mended(plan, replace(clean, rows=[]), others)
+        result = _of_others(plan, replace(clean, rows=[]), others)
         mended = {select.table: rows for select, rows in result.rows}
         for select in chain.from_iterable(shown.selects.values()):
             if select.table in mended:
                 parts[select].append(mended[select.table].select([*_columns(select)]))
     return _numbered(with_rows(result, shown, parts), before)
+
+
+def _of_others(plan: Plan, clean: GroupResult, others: pa.Table) -> GroupResult:
+    """Add what is found in the documents that are not clean; those of an inspection are not for any plan."""
+    if plan.inspects:
+        return add_mended(plan, clean, others)
+    found = read_group(plan, others)
+    pages, documents = [*clean.pages, *found.pages], clean.documents + found.documents
+    return replace(found, documents=documents, pages=pages, findings=[*clean.findings, *found.findings])
 
 
 def _numbered(result: GroupResult, before: int) -> GroupResult:
