@@ -225,45 +225,53 @@ def taken(acts: pa.Table, persons: Merger, pipeline: Pipeline) -> pa.Table:
     )
 
 
-def fill(
-    rows: pa.Table, taken: pa.Table, merger: Merger, persons: NumberedRows, collected: Collection[str]
-) -> pa.Table:
+def fill(rows: pa.Table, taken: pa.Table, merger: Merger, persons: NumberedRows) -> pa.Table:
     """Return rows of acts with what they take from persons; a person known by an address has an id made of it.
 
-    `taken` is what the function of this name returns; `persons` has the `collected` columns of all versions of people,
-    and `merger` says from which of these each block of a person comes.
+    `taken` is what the function of this name returns; `persons` has the rows of all versions of people, and `merger`
+    says from which of these each block of a person comes.
     """
     ids, _ = with_ids(rows["person_id"], rows["email"])
     rows = with_column(rows, rows.schema.field("person_id"), ids)
-    numbers, names = rows[ELEMENT].to_numpy(), np.full(len(rows), None, object)
-    acts = taken["kept"].to_numpy()
-    every = np.flatnonzero(among(numbers, acts))
-    some = taken.take(pa.array(np.searchsorted(acts, numbers[every])))
+    acts, numbers = taken["kept"].to_numpy(), rows[ELEMENT].to_numpy()
+    at = np.flatnonzero(among(numbers, acts))
+    if not len(at):
+        return rows
+    taken = taken.take(pa.array(np.searchsorted(acts, numbers[at])))
 
-    def lent(is_lent: np.ndarray, block: str, columns: Sequence[str]) -> tuple[np.ndarray, pa.Table]:
-        versions = merger.versions_of(block, some["person"].to_numpy()[is_lent])
-        return every[is_lent], persons.take(versions, columns)
+    def lent(is_taken: np.ndarray, block: str, columns: Sequence[str]) -> pa.Table:
+        things = taken["person"].to_numpy()[is_taken]
+        return persons.take(merger.versions_of(block, things), columns)
 
-    if len(every) and (is_joined := np.asarray(some[PERSON_ID])).any():
-        rows = replaced(rows, *lent(is_joined, PERSON_ID, ["person_id"]))
-    for block in FILLED if len(every) else ():
-        columns = [name for name in filled_columns(block) if name in collected]
-        if block not in some.column_names or not columns or some[block].null_count == len(some):
+    if (is_taken := np.asarray(taken[PERSON_ID])).any():
+        rows = replaced(rows, at[is_taken], lent(is_taken, PERSON_ID, ["person_id"]))
+    names = np.full(len(rows), None, object)
+    for block in FILLED:
+        columns = filled_columns(block)
+        if block not in taken.column_names or columns[0] not in rows.column_names:
             continue
-        at, values = lent(np.asarray(some[block].is_valid()), block, columns)
-        has_own = np.asarray(some[block].drop_null())
-        has = np.logical_or.reduce([np.asarray(column.is_valid()) for column in values.columns])
-        if has_own.any():
-            own = [name for name in columns if name in rows.column_names]
-            has &= ~has_own | are_parts(rows.select(own).take(pa.array(at)), values)
-        at, values = at[has], values.filter(pa.array(has))
-        rows = replaced(rows, at, values.select([name for name in columns if name in rows.column_names]))
-        for row in at:
-            names[row] = [*(names[row] or ()), block]
+        if (is_taken := np.asarray(taken[block].is_valid())).any():
+            values, has_own = lent(is_taken, block, columns), np.asarray(taken[block].drop_null())
+            rows, filled = _with_block(rows, at[is_taken], values, has_own)
+            for row in filled:
+                names[row] = [*(names[row] or ()), block]
     if FILLED_COLUMN not in rows.column_names:
         return rows
     field = rows.schema.field(FILLED_COLUMN)
     return with_column(rows, field, pa.array(names, field.type))
+
+
+def _with_block(
+    rows: pa.Table, at: np.ndarray, values: pa.Table, has_own: np.ndarray
+) -> tuple[pa.Table, np.ndarray]:
+    """Return rows of acts with the values of a block at indices, and the indices at which there are any.
+
+    An act that has something of the block itself keeps it, unless that is a part of the values.
+    """
+    has = np.logical_or.reduce([np.asarray(column.is_valid()) for column in values.columns])
+    if has_own.any():
+        has &= ~has_own | are_parts(rows.select(values.column_names).take(pa.array(at)), values)
+    return replaced(rows, at[has], values.filter(pa.array(has))), at[has]
 
 
 def merged_fields(rows: pa.Table, merger: Merger, persons: NumberedRows, engine: Engine) -> pa.Table:

@@ -215,20 +215,15 @@ class Decisions:
 def _takers(mergers: Mapping[ElementType, Merger], resolution: Resolution) -> pa.Table:
     """Return the acts that can take something from people, as `Merger.persons`, with the number of their type."""
     acts = [mergers[table.element].persons for table in resolution.acting]
-    if not resolution.fills:  # nothing but the id of who is known by an address
+    if not resolution.fills:  # no more than the id of whoever is known by an address
+        by_address = pa.scalar(BY_ADDRESS, pa.uint64())
+        names = ["kept", "person_high", "person_low"]
         acts = [
-            some.select(some.column_names[:3]).filter(
-                pc.equal(some["person_high"], pa.scalar(BY_ADDRESS, pa.uint64()))
-            )
+            some.select(names).filter(pc.equal(some["person_high"], by_address)) if len(some) else some
             for some in acts
-            if len(some)
         ]
-    return united(
-        [
-            people.NOTHING_TAKEN.select(["kept"]),
-            *(with_type(some, number, "kept") for number, some in enumerate(acts)),
-        ]
-    )
+    none = people.NOTHING_TAKEN.select(["kept"])
+    return united([none, *(with_type(some, number, "kept") for number, some in enumerate(acts))])
 
 
 class Resolver:
@@ -311,7 +306,6 @@ class Resolver:
                     self.decisions.taken[element],
                     self.decisions.mergers[PEOPLE.element],
                     self._rows_of(PEOPLE),
-                    self.resolution.person_columns,
                 )
             yield self._with_resolved_columns(main, rows)
 
