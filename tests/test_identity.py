@@ -194,6 +194,14 @@ def test_a_person_without_an_id_is_the_one_id_that_has_the_address():
     assert archive.signatures()["phone"].to_list() == ["1217", "1217"]
 
 
+def test_ids_alone_are_those_of_the_acts_where_another_table_of_acts_is_empty():
+    known = {"identifiers": ["platform:ann"], "email_addresses": [{"address": "ann@example.org"}]}
+    archive = of.open([by_address("1", "ann@example.org"), page("people", known)])
+    for empty in ("attendances", "donations"):  # before and after signatures
+        tables = archive.tables({empty: ["person_id"], "signatures": ["person_id"]})
+        assert tables["signatures"]["person_id"].tolist() == ["ann"]
+
+
 def test_an_address_never_joins_two_ids():
     ids = [
         signed("1", person="ann", email_addresses=[{"address": "office@example.org"}]),
