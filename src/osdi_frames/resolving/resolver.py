@@ -98,7 +98,7 @@ class Collected:
                 tables.offset = offset * scale
 
     def add(self, group: GroupResult, resolution: Resolution, engine: Engine) -> None:
-        """Keep the versions of a group."""
+        """Keep the versions of a group, and note what filters and the proofs of pulls ask of their main rows."""
         main = {select.table: rows for select, rows in group.rows if not select.table.rows}
         for element, ids in self.parents.items():
             if (rows := main.get(main_table(element))) is not None:
@@ -108,33 +108,37 @@ class Collected:
             if table.element in resolution.linking and not resolution.merges:
                 self.linked.add(table.element, rows, resolution.filtering)
         self.last = max([self.last, *(pc.max(rows[ELEMENT]).as_py() or 0 for rows in main.values())])
-        noted = []
+        note([*self._kept(group, resolution), *self._kept_people(group, main, resolution)], engine)
+
+    def _kept(self, group: GroupResult, resolution: Resolution) -> Iterator[tuple[Versions, pa.Table]]:
+        """Keep the rows of a group but those of people; yield the ones of main tables, each with its versions."""
         for select, rows in group.rows:
             table, element = select.table, select.table.element
-            if element in self.versions and table != PEOPLE:
-                versions = self.versions[element]
-                if not table.rows:
-                    known = resolution.with_evidence(element, rows)
-                    noted.append((versions, known))
-                    if resolution.keeps(element):
-                        versions.main.add(known)
-                elif table in resolution.asked:
-                    versions.wait(table, rows)
-        if persons := self._persons_in(group, main, resolution):
-            noted.append((self.versions[PEOPLE.element], pa.concat_tables(persons).sort_by(ELEMENT)))
-            self.versions[PEOPLE.element].main.add(noted[-1][1])
-        note(noted, engine)
+            if element not in self.versions or table == PEOPLE:
+                continue
+            versions = self.versions[element]
+            if not table.rows:
+                known = resolution.with_evidence(element, rows)
+                yield versions, known
+                if resolution.keeps(element):
+                    versions.main.add(known)
+            elif table in resolution.asked:
+                versions.wait(table, rows)
 
-    def _persons_in(
+    def _kept_people(
         self, group: GroupResult, main: Mapping[Table, pa.Table], resolution: Resolution
-    ) -> list[pa.Table]:
-        """Return the versions of people in the rows of a group, but those in acts."""
-        return [
+    ) -> Iterator[tuple[Versions, pa.Table]]:
+        """Keep the rows of people in a group but those in acts; yield them with the versions of people."""
+        found = [
             resolution.persons_in(source, rows, main[main_table(source.table.element)])
             for select, rows in group.rows
             for source in resolution.sources
             if source.table == select.table and not source.is_act
         ]
+        if found:
+            versions = self.versions[PEOPLE.element]
+            versions.main.add(rows := pa.concat_tables(found).sort_by(ELEMENT))
+            yield versions, rows
 
     def persons(self, resolution: Resolution) -> PersonRows:
         """Return the rows of all versions of people."""
@@ -182,9 +186,8 @@ class Decisions:
         takers, found, takings = _takers(mergers, resolution), list[Merger](), [people.NOTHING_TAKEN]
         pipeline.put("takers", takers)
         count = sum(some.count for some in (persons, *(some for some, _ in acts.values())))
-        for merger in (
-            of_parts(persons.rules, count, pipeline, again=True) if are_asked or len(takers) else ()
-        ):
+        needs = are_asked or len(takers) > 0
+        for merger in of_parts(persons.rules, count, pipeline, again=True) if needs else ():
             found.append(merger)
             if len(takers):
                 takings.append(people.taken(takers, merger, pipeline))
