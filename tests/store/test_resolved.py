@@ -228,6 +228,20 @@ def test_the_rows_of_few_requests_are_kept(archive: Path, kept: Path) -> None:
     assert not [*kept.glob("resolved-*")]
 
 
+def test_readers_of_resolved_rows_go_on_while_another_parses_and_removes(archive: Path, kept: Path) -> None:
+    for _ in range(2):
+        expected = comments(archive, kept)
+    slow = of.open(archive, store=kept).scan("signatures", ["comments"])
+    first = slow.read_next_batch()
+    [shown] = kept.glob("resolved-*")
+    (archive / "d.ndjson").unlink()
+    assert comments(archive, kept) == comments(archive, None)
+    assert shown.is_dir()
+    assert first["comments"].to_pylist() + slow.read_all()["comments"].to_pylist() == expected
+    comments(archive, kept)
+    assert not shown.exists()
+
+
 def test_types_have_identities() -> None:
     """Else rows of some would come before all versions are known, and could not be kept."""
     assert all(element.identities for element in element_types())
