@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from osdi_frames.resolving.selection import OWNER, Selection, Things
 from osdi_frames.store.resolved import Resolved, ResolvedDraft
 from osdi_frames.store.store import Reading
 from osdi_frames.tables import main_table
+from osdi_frames.tables.actions import ACTIONS
 from osdi_frames.tables.schema import ElementType, Table
 
 
@@ -31,13 +33,14 @@ def rows_with_store(reading: Reading, resolution: Resolution, engine: Engine, *,
     if resolved := reading.resolved(wanted, proofs):
         reading.shown = resolution.observed
         yield from observed(reading.results(), resolution)
-        yield from Selection(resolution).rows(_Kept(resolved, resolution), engine)
+        yield from _Kept(resolved, resolution).selected(engine)
         return
     resolver = Resolver(resolution, engine)
     yield from resolver.decided(reading.results(), is_whole=is_whole)
     with reading.keeping(wanted, proofs, resolver.known_by_address) as draft:
         source = _Keeping(resolver, draft) if draft else resolver
-        yield from resolver.selection.rows(source, engine)
+        rows = resolver.selection.rows(source, engine)
+        yield from _with_actions_written(rows, draft) if draft else rows
 
 
 def _wanted(resolution: Resolution) -> dict[str, list[str]]:
@@ -58,6 +61,17 @@ class _Kept:
 
     resolved: Resolved
     resolution: Resolution
+
+    def selected(self, engine: Engine) -> Rows:
+        """Yield the requested rows; actions are kept where no filter says which are shown."""
+        selection, resolution = Selection(self.resolution), self.resolution
+        if ACTIONS not in resolution.of_things:
+            yield from selection.rows(self, engine)
+            return
+        resolution.known_by_address = self.known_by_address
+        yield from selection.resolved(self, parts=False)
+        for rows in self.resolved.rows(ACTIONS.name, [*resolution.of_things[ACTIONS], ELEMENT]):
+            yield ACTIONS.name, selection.shown(ACTIONS, rows)
 
     @property
     def known_by_address(self) -> int:
@@ -108,6 +122,16 @@ class _Keeping:
         """Yield the rows of a child table of some things."""
         every = np.concatenate(self.numbers[table.element])
         return _owned(self.draft.written(table.name, self.source.entries(table, every)), things)
+
+
+def _with_actions_written(rows: Rows, draft: ResolvedDraft) -> Rows:
+    """Yield rows, of which those of actions are the last; write these on the way."""
+    for name, some in rows:
+        if name == ACTIONS.name:
+            actions = chain([some], (more for _, more in rows))
+            yield from ((name, written) for written in draft.written(name, actions))
+        else:
+            yield name, some
 
 
 def _owned(every: Iterator[pa.Table], things: np.ndarray) -> Iterator[pa.Table]:

@@ -23,6 +23,7 @@ from osdi_frames.errors import OsdiError, SourceWarning
 from osdi_frames.parsing.check import Inspector
 from osdi_frames.parsing.parse import Observer
 from osdi_frames.problems import Policy
+from osdi_frames.resolving import actions
 from osdi_frames.resolving.resolver import Collected
 from osdi_frames.sources.files import MANIFEST
 from osdi_frames.store import matching, resolved
@@ -98,7 +99,8 @@ class Asked:
 @st.composite
 def asked(draw: st.DrawFn) -> Asked:
     """Draw what is asked: some tables, all columns or some, as reports ask, whatever the filters."""
-    names = draw(st.lists(st.sampled_from([*TABLES]), min_size=1, max_size=4, unique=True))
+    often = st.sampled_from(["actions", "people", "signatures", "attendances", "events"])
+    names = draw(st.lists(st.sampled_from([*TABLES]) | often, min_size=1, max_size=4, unique=True))
     columns = {name: [column.name for column in TABLES[name].columns] for name in names}
     some = {
         name: draw(st.none() | st.lists(st.sampled_from(of_table), min_size=1, max_size=5, unique=True))
@@ -198,9 +200,11 @@ def test_a_reading_that_finds_nothing_new_resolves_nothing(
 ) -> None:
     handle = of.open(archive, store=kept)
     for _ in range(2):
-        expected = handle.signatures()["comments"].tolist()
+        expected = handle.tables(["signatures", "actions"])["signatures"]["comments"].tolist()
     monkeypatch.setattr(Collected, "mergers", refuse)
+    monkeypatch.setattr(actions, "actions", refuse)
     assert comments(archive, kept) == expected
+    assert len(handle.table("actions", ["date"])) == len(expected)
     assert handle.where(since="2999").signatures(["comments"]).empty
     with pytest.raises(AssertionError, match="resolved again"):
         handle.events()

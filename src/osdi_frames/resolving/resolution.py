@@ -375,6 +375,8 @@ class Resolution:
         mains = (main_table(element) for element in self.rules if self.resolves(element))
         found = {table: (*self.names(table), *self.resolved_columns(table)) for table in mains}
         found |= {table: tuple(self.names(table)) for table in self.asked if table.rows}
+        if self.actions and not self.filtering.asked:  # else which of them are shown is not known before
+            found[ACTIONS] = tuple(column.name for column in self.actions)
         return {table: tuple(dict.fromkeys(names)) for table, names in found.items()}
 
     @cached_property
