@@ -39,6 +39,7 @@ from osdi_frames.resolving.spilled import NumberedRows
 from osdi_frames.resolving.versions import (
     ADDRESS,
     BY_ADDRESS,
+    DATES_OF_PERSONS,
     ENVELOPE,
     FLAGS,
     SEEN,
@@ -116,21 +117,19 @@ _IDENTIFIED: Final = f"""SELECT with_acts.* REPLACE (coalesce(owners.high, with_
 _OF_OWNERS: Final = "SELECT * FROM identified SEMI JOIN owners USING (high, low)"
 #: The persons of acts are versions of people; of one that is only linked, the id alone is known.
 _OF_ACTS: Final = f"""SELECT {ELEMENT}, person_modified_date AS modified_date, if(is_held, seen_at, NULL) AS seen_at,
-        carried & {HELD - 1} | if(is_held, {HELD}, 0)
-            | if(person_low IS NULL AND {ADDRESS} IS NOT NULL, {ADDRESSED}, 0) AS carried,
+        carried & {HELD - 1} | if(is_held, {HELD}, 0) AS carried,
         coalesce(person_high, if({ADDRESS} IS NULL, NULL, {BY_ADDRESS}))::UBIGINT AS high,
         coalesce(person_low, {ADDRESS}) AS low, {ADDRESS}, {{others}}
     FROM (SELECT *, carried & {OF_PERSON} <> 0 AS is_held FROM notes_of_acts)
     WHERE is_held OR coalesce(person_low, {ADDRESS}) IS NOT NULL"""
-#: The columns of notes of acts that tell of their persons, beside those that all versions have.
-NOTED: Final = ("created_date", "person_created_date", "person_modified_date")
-_DATES_OF_PERSON: Final = "person_created_date, person_modified_date"
+_DATES: Final = ", ".join(DATES_OF_PERSONS)
+_DATES_OF_PERSON: Final = ", ".join(DATES_OF_PERSONS[1:])
 _STAMPS_OF_PERSON: Final = {name: f"if(is_held, {name}, NULL)" for name in ENVELOPE}
 _EXTREMES_OF_ACTS: Final = {
     **_STAMPS_OF_PERSON,
     "created_date": "person_created_date",
-    "first_seen": f"least(created_date, {_DATES_OF_PERSON})",
-    "last_seen": f"greatest(created_date, {_DATES_OF_PERSON})",
+    "first_seen": f"least({_DATES})",
+    "last_seen": f"greatest({_DATES})",
     SEEN: f"greatest({_DATES_OF_PERSON}, {', '.join(_STAMPS_OF_PERSON.values())})",
 }
 _NO_OWNERS: Final = pa.table({name: pa.array([], pa.uint64()) for name in (ADDRESS, "high", "low")})

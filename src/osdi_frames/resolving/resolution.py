@@ -360,7 +360,6 @@ class Resolution:
         return replace(
             rules,
             counted={block: people.filled_columns(block) for block in counted},
-            noted=people.NOTED if self.person_columns else (),
             has_person=bool(self.person_columns),
         )
 

@@ -37,6 +37,8 @@ EXTREMES: Final = {
 }
 #: The e-mail address of a version, as addresses are compared; in its note, a hash of that.
 ADDRESS: Final = "address"
+#: The columns of acts that say when it was done, and when the person was made and changed.
+DATES_OF_PERSONS: Final = ("created_date", "person_created_date", "person_modified_date")
 #: The first half of the identity of a person who is known by an address alone; the second is its hash.
 BY_ADDRESS: Final = 1
 
@@ -72,8 +74,6 @@ class Rules:
     """These and others, in the order of their bits."""
     counted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of blocks that can be a part of an older one, the columns; a note says how many of these a version has."""
-    noted: tuple[str, ...] = ()
-    """Further columns of notes: of acts, what is noted of their persons."""
     extremes: tuple[str, ...] = ()
     collected: str | None = None
     """The block that is made of all versions that carry it."""
@@ -102,6 +102,11 @@ class Rules:
         return tuple(block for block in self.counted if block in self.blocks)
 
     @property
+    def dates(self) -> tuple[str, ...]:
+        """The dates that are noted of persons in acts, who are compared as versions of people."""
+        return DATES_OF_PERSONS if self.has_person else ()
+
+    @property
     def compared(self) -> list[str]:
         """The columns of notes by which versions of things are compared."""
         person = ["person_high", "person_low"] if self.has_person else []
@@ -112,7 +117,7 @@ class Rules:
     @property
     def note_columns(self) -> list[str]:
         """All columns of notes."""
-        return [*dict.fromkeys((*self.compared, *map(full, self.counted), *self.noted))]
+        return [*dict.fromkeys((*self.compared, *map(full, self.counted), *self.dates))]
 
     @property
     def ordering(self) -> tuple[str, ...]:
@@ -144,7 +149,7 @@ class Versions:
         rules, addresses = self.rules, pa.nulls(len(rows), pa.string())
         if "email" in rules.ordering or rules.has_person:
             addresses = folded(combined(rows["email"]))
-        wanted = dict.fromkeys((ELEMENT, CARRIED, "modified_date", *ENVELOPE, *rules.extremes, *rules.noted))
+        wanted = dict.fromkeys((ELEMENT, CARRIED, "modified_date", *ENVELOPE, *rules.extremes, *rules.dates))
         notes = {name: rows[name] for name in wanted if name in rows.column_names}
         notes |= {ADDRESS: addresses, "identity": _identity(rows, rules.identities, addresses)}
         if rules.has_person:  # as people are identified
