@@ -27,6 +27,7 @@ _ACTS = st.fixed_dictionaries(
         "subject_id": st.sampled_from([None, "march", "picnic", "vigil"]),
         "source": SOURCES,
         "referrer": SOURCES,
+        "is_new": st.sampled_from([None, True, False]),
         "excluded": st.sampled_from([None] * 9 + ["test", "cancelled", "unaccepted"]),
     }
 )
@@ -40,6 +41,7 @@ def _numbered(rows: list[Act], dropped: int) -> list[Act]:
         person = row["person_id"]
         row["number"] = numbers[person] = numbers.get(person, 0) + 1
         row["number"] = row["number"] if person else None
+        row["is_new"] = row["is_new"] if row["number"] == 1 else (False if person else None)
     return rows[dropped:]
 
 
@@ -49,10 +51,11 @@ ACTS = st.builds(_numbered, st.lists(_ACTS, max_size=30), st.sampled_from([0, 0,
 
 def frame(rows: list[Act]) -> pd.DataFrame:
     """Return acts as `Archive.actions` does."""
-    names = ["person_id", "date", "action", "subject_id", "source", "referrer", "number", "excluded"]
-    made = pd.DataFrame({name: [row[name] for row in rows] for name in names})
+    names = ["person_id", "date", "action", "subject_id", "source", "referrer", "number"]
+    names += ["is_new", "excluded"]
+    made = pd.DataFrame({name: [row.get(name) for row in rows] for name in names})
     texts = dict.fromkeys(["person_id", "action", "subject_id", "source", "referrer", "excluded"], "str")
-    return made.astype({**texts, "date": "datetime64[us, UTC]", "number": "Int64"})
+    return made.astype({**texts, "date": "datetime64[us, UTC]", "number": "Int64", "is_new": "boolean"})
 
 
 def counted(rows: list[Act]) -> list[Act]:

@@ -73,17 +73,28 @@ def known(rows: list[Act]) -> list[Act]:
 
 
 def check_engagement(rows: list[Act], actions: pd.DataFrame) -> None:
-    people, new, acts = defaultdict(set), Counter(), Counter()
+    people, first, acts = defaultdict(set), defaultdict(list), Counter()
     for row in counted(rows):
         acts[month(row["date"])] += 1
         if row["person_id"]:
             people[month(row["date"])].add(row["person_id"])
     for person, row in first_acts(rows).items():
-        new[month(row["date"])] += person in begun(rows)
+        if person in begun(rows):
+            first[month(row["date"])].append(row["is_new"])
     made = of.engagement(actions)
-    assert (made["new"] + made["returning"] == made["people"]).all()
+    assert (made["first"] + made["retained"] + made["back"] == made["people"]).all()
+    last = newest(rows)
     for start, row in made.iterrows():
-        assert (row["people"], row["new"], row["actions"]) == (len(people[start]), new[start], acts[start])
+        assert (row["people"], row["actions"]) == (len(people[start]), acts[start])
+        assert (row["first"], row["new"]) == (len(first[start]), first[start].count(True))
+        known = len(first[start]) - first[start].count(None)
+        assert row["known"] == known / len(first[start]) if first[start] else pd.isna(row["known"])
+        before = set() if pd.isna(start) else people.get(start - pd.DateOffset(months=1), set())
+        assert row["retained"] == len(people[start] & before)
+        if pd.isna(start) or start >= month(last):
+            assert pd.isna(row["lapsed"])
+        else:
+            assert row["lapsed"] == len(before - people[start])
     assert acts.keys() <= {*made.index}
     dated = made.index.dropna()
     steps = [months_since(after, before) for before, after in pairwise(dated)]
@@ -266,10 +277,15 @@ def check_changes(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
     for place, (start, stop) in enumerate(((before, now), (now, end))):
         within = [row for row in counted(rows) if row["date"] and start <= row["date"] < stop]
         people = {row["person_id"] for row in within if row["person_id"]}
-        new = [person for person in people & begun(rows) if start <= (first[person]["date"] or start) < stop]
+        begin = [
+            first[person]
+            for person in people & begun(rows)
+            if first[person]["date"] and start <= first[person]["date"] < stop
+        ]
         for figure, count in [
             ("people", len(people)),
-            ("new people", sum(first[person]["date"] is not None for person in new)),
+            ("first time", len(begin)),
+            ("new people", sum(row["is_new"] is True for row in begin)),
             *Counter(row["action"] for row in within).items(),
         ]:
             if count:

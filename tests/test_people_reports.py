@@ -48,7 +48,7 @@ STEPS = st.lists(st.sampled_from(["signed", "rsvped", "attended", "donated"]), m
 
 @FEW
 @given(ACTS)
-def test_engagement_counts_new_and_returning_people_of_each_month(rows):
+def test_engagement_counts_who_acts_first_is_kept_comes_back_and_lapses_in_each_month(rows):
     check_engagement(rows, frame(rows))
 
 
@@ -275,8 +275,8 @@ def test_a_comparison_shows_the_spelling_that_is_the_most_frequent_in_the_frame(
 
 def test_an_act_that_does_not_count_makes_nobody_returning():
     rows = [ROWS[0] | {"excluded": "test"}, ROWS[6] | {"number": 2}]
-    assert of.engagement(frame(rows))[["people", "new"]].values.tolist() == [[1, 1]]
-    assert of.engagement(frame(rows[1:]))[["people", "new"]].values.tolist() == [[1, 0]]
+    assert of.engagement(frame(rows))[["people", "first"]].values.tolist() == [[1, 1]]
+    assert of.engagement(frame(rows[1:]))[["people", "first"]].values.tolist() == [[1, 0]]
 
 
 @pytest.mark.parametrize(

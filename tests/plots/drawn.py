@@ -58,6 +58,7 @@ ACTS = pd.DataFrame(
         "subject_id": ["park", "march", "march", "park", "march"],
         "source": ["email", "none", "ads", None, "email"],
         "number": [1, 1, 2, 1, 3],
+        "is_new": pd.array([True, False, False, None, False], dtype="boolean"),
     }
 )
 MONTHLY = pd.Grouper(key="start_date", freq="MS")

@@ -34,14 +34,15 @@ def is_empty(ax: Axes) -> bool:
 
 @FEW
 @given(ACTS, st.sampled_from(["M", "W"]))
-def test_bars_of_engagement_are_new_and_returning_people(rows, freq):
+def test_bars_of_engagement_are_people_above_the_line_and_who_lapsed_below(rows, freq):
     report = of.engagement(frame(rows), freq)
     ax = draw("engagement", read_back(report))
     assert is_empty(ax) == report.empty
     if len(report):
         in_order = pd.concat([report[report.index.notna()], report[report.index.isna()]])
-        assert heights(ax) == [in_order["new"].tolist(), in_order["returning"].tolist()]
-        assert legend(ax) == ["returning", "new"]  # as they are stacked
+        above = [in_order[name].tolist() for name in ("retained", "back", "first")]
+        assert heights(ax) == [*above, (-in_order["lapsed"].fillna(0)).tolist()]
+        assert legend(ax) == ["lapsed", "first", "back", "retained"]
         assert ax.get_ylabel() == "people"
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar, cast
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator
 
 from osdi_frames.plots.labels import cleaned, drawable, warning_of_letters
 
@@ -95,10 +95,12 @@ def label_points() -> float:
     return FontProperties(size=mpl.rcParams["ytick.labelsize"]).get_size_in_points()
 
 
-def count_upwards(ax: Axes, label: str, *, highest: float) -> None:
-    """Make the y axis one of whole counts."""
+def count_upwards(ax: Axes, label: str, *, highest: float, lowest: float = 0) -> None:
+    """Make the y axis one of whole counts, also of those that are drawn below the line."""
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=[1, 2, 5, 10]))
-    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    ax.yaxis.set_major_formatter(lambda count, _: f"{abs(count):,.0f}")
     ax.set_ylabel(label)
-    ax.set_ylim(0, max(highest, 1))
+    ax.set_ylim(-lowest, max(highest, 1))
+    if lowest:
+        ax.axhline(0, color=mpl.rcParams["axes.edgecolor"], linewidth=0.8)
     ax.grid(axis="y", alpha=0.3, linewidth=0.6)

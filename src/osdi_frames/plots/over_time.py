@@ -68,8 +68,9 @@ def draw_bars(
     unit: str,
     has_total: bool = True,
     keeps_order: bool = False,
+    below: pd.Series | None = None,
 ) -> Axes:
-    """Draw the counts of periods as stacked bars.
+    """Draw the counts of periods as stacked bars, and those of `below` under the line.
 
     At most `top`, and eight, columns are drawn, and the others together: the largest, or the first where they keep
     their order. Of more than 80 periods several are one bar; what counts people has no total, and of it the last 80
@@ -90,7 +91,12 @@ def draw_bars(
         artists.append(ax.bar(places.centers, heights, places.widths * _WIDTH, bottom=tops, **style))
         tops = tops + heights
     label = f"{unit}: {tops.sum():,} in all" if has_total else unit
-    axes.count_upwards(ax, label, highest=tops.max() * _HEADROOM)
+    under = below.reindex(counts.index, fill_value=0) if below is not None else pd.Series(0, counts.index)
+    axes.count_upwards(ax, label, highest=tops.max() * _HEADROOM, lowest=under.max() * _HEADROOM)
+    if below is not None:
+        stack = [*stack, Series(str(below.name), "other", len(stack), under)]
+        bars = ax.bar(places.centers, -under.to_numpy(), places.widths * _WIDTH, **colors.bar("other"))
+        artists.append(bars)
     left, right = places.centers[0] - places.widths[0], places.centers[-1] + places.widths[-1]
     margin = (right - left) / 18  # half of a name
     left, right = left - margin * bool(places.names[0]), right + margin * bool(places.names[-1])

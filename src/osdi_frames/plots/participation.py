@@ -1,4 +1,4 @@
-"""Plots of how people take part: new and returning, cohorts, repeats, hosts, the hours of the week."""
+"""Plots of how people take part: who is retained or lapses, cohorts, repeats, hosts, the hours of the week."""
 
 from __future__ import annotations
 
@@ -15,23 +15,29 @@ from osdi_frames.reports.measures import show
 from osdi_frames.tables.schema import NO_DATE
 
 
-@draws("actions", ("new", "returning"), others=("people",), has_times=True)
+@draws(
+    "actions",
+    ("first", "retained", "back"),
+    others=("people", "new", "known", "lapsed", "actions"),
+    has_times=True,
+)
 def engagement(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the new and the returning people of each period.
+    """Draw the people of each period: who acted first, was retained or came back above the line, who lapsed below.
 
-    Bars are stacked, new people at the bottom, each at the start of its period (UTC). Acts without a date stand apart
-    at the end.
+    Bars are stacked, each at the start of its period (UTC). Acts without a date stand apart at the end.
     """
-    shown = report[["new", "returning"]].dropna()
+    shown = report[["retained", "back", "first"]].dropna()
     unit = "people" if len(shown) == len(report) else "people (without small counts)"
+    lapsed = report["lapsed"].reindex(shown.index).fillna(0) if "lapsed" in report else None
     return over_time.draw_bars(
         shown.astype("int64"),
         ax=ax,
-        top=2,
-        title="New and returning people",
+        top=3,
+        title="People retained, come back, first, and lapsed",
         unit=unit,
         has_total=False,
         keeps_order=True,
+        below=None if lapsed is None else lapsed.astype("int64"),
     )
 
 

@@ -12,9 +12,10 @@ from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import counted, nearest, quoted
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.columns import Convert, convert_columns, identity, text, utc, whole, zone_note
+from osdi_frames.reports.columns import Convert, convert_columns, identity, maybe, text, utc, whole, zone_note
 from osdi_frames.reports.groups import By, Groups, group, named_keys
 from osdi_frames.reports.known import RECEIPTS, Known, TimeLike, latest_time
+from osdi_frames.reports.measures import IS_NEW
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 from osdi_frames.tables.actions import ACTS
 
@@ -32,6 +33,7 @@ _NEEDS: Final[Mapping[str, Convert]] = {
     "action": text,
     "subject_id": text,
     "number": whole,
+    IS_NEW: maybe,
 }
 
 
@@ -69,6 +71,8 @@ class Acts:
         grouping = dict.fromkeys([*keys, *contexts(keys)])
         columns = {*needs, *grouping, *RECEIPTS, exclusion.COLUMN}
         frame = as_frame(actions, caller=report, example=READER, columns=columns).reset_index(drop=True)
+        if IS_NEW in needs and IS_NEW not in frame:  # it is known of nobody
+            frame = frame.assign(**{IS_NEW: pd.array([pd.NA] * len(frame), dtype="boolean")})
         rows = convert_columns(
             frame,
             {name: _NEEDS[name] for name in needs},

@@ -19,7 +19,7 @@ from osdi_frames.reports.acts import ACTION_NAMES, Acts, noted
 from osdi_frames.reports.columns import Convert, convert_columns, local, text, utc, whole, zone_note
 from osdi_frames.reports.groups import By, group, named_keys
 from osdi_frames.reports.known import RECEIPTS, Duration, Known, TimeLike, latest_time, moment, parsed
-from osdi_frames.reports.measures import show_key
+from osdi_frames.reports.measures import IS_NEW, show_key
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 
 
@@ -217,7 +217,8 @@ def changes(
     Parameters
     ----------
     actions
-        one row per act, with person_id, date, action and number, as ``osdi_frames.open(source).actions()`` returns it
+        one row per act, with person_id, date, action and number, as ``osdi_frames.open(source).actions()`` returns it;
+        without its column is_new it is known of nobody whether they are new
     period, until, now
         as for `compare`
     include
@@ -227,8 +228,10 @@ def changes(
     Returns
     -------
     DataFrame
-        indexed by figure: ``people``, who acted in the period; ``new people``, whose first act in the archive this was;
-        then each action of either period, as ``signed``, in the order of `Archive.actions`
+        indexed by figure: ``people``, who acted in the period; ``first time``, those of them whose first act in the
+        archive is in it; ``new people``, those of `first time` who are new to the list (see `engagement`; the attribute
+        `caveat` says of how many this is not known); then each action of either period, as ``signed``, in the order of
+        `Archive.actions`
 
         - before: the number in the period before
         - now: the number in the last period
@@ -249,25 +252,39 @@ def changes(
     ...     "date": pd.to_datetime(["2026-05-05", "2026-05-12", "2026-05-13"], utc=True),
     ...     "action": "signed",
     ...     "number": [1, 1, 2],
+    ...     "is_new": [False, True, False],
     ... })
     >>> changes(actions, until="2026-05-18")[["before", "now"]].T.to_dict("list")
-    {'people': [1, 2], 'new people': [1, 1], 'signed': [1, 2]}
+    {'people': [1, 2], 'first time': [1, 1], 'new people': [0, 1], 'signed': [1, 2]}
     """
-    acts = Acts.of(actions, "action", "number", report="changes", include=include, now=now)
+    acts = Acts.of(actions, "action", "number", IS_NEW, report="changes", include=include, now=now)
     periods = _Periods.of(acts.known, period, until, report="changes")
-    first_acts = acts.first_of_each()
-    of_new = first_acts.index[first_acts["person_id"].isin(acts.started)]
-    counts: dict[str, list[int]] = {"people": [], "new people": [], **{action: [] for action in ACTION_NAMES}}
-    for period_number in range(2):
-        within = acts.rows[periods.number == period_number]
-        counts["people"].append(within["person_id"].nunique())
-        counts["new people"].append(int((periods.number[of_new] == period_number).sum()))
-        for action in ACTION_NAMES:
-            counts[action].append(int(within["action"].eq(action).sum()))
+    first = acts.first_of_each()
+    first = first[first["person_id"].isin(acts.started)]
+    first = first.assign(period=periods.number[first.index])
+    is_new = first[IS_NEW].fillna(False)
+    counts: dict[str, list[int]] = {}
+    for number in range(2):
+        within = acts.rows[periods.number == number]
+        of_period = first["period"] == number
+        figures_of = {
+            "people": within["person_id"].nunique(),
+            "first time": of_period.sum(),
+            "new people": (of_period & is_new).sum(),
+            **{action: within["action"].eq(action).sum() for action in ACTION_NAMES},
+        }
+        for figure, count in figures_of.items():
+            counts.setdefault(figure, []).append(int(count))
+    unknown = int((first["period"].isin(range(2)) & first[IS_NEW].isna()).sum())
     figures = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
     figures = _with_change(figures[figures.any(axis=1)])
     notes = [*acts.notes, *periods.notes]
-    return periods.noted(noted(figures, notes, [*periods.newer_notes, *periods.doubtful_notes]))
+    of_unknown = (
+        [f"not known: whether {counted(unknown, 'person', 'people')} of `first time` are new"]
+        if unknown
+        else []
+    )
+    return periods.noted(noted(figures, notes, [*of_unknown, *periods.newer_notes, *periods.doubtful_notes]))
 
 
 def news(

@@ -166,7 +166,7 @@ REPORTS_ON_CHANGE: Final = (
         function=lambda tables, choices: changes(
             tables[COUNTED_ACTS.table], choices.compare, now=choices.now, include=choices.include
         ),
-        needs=_acts("action", "number"),
+        needs=_acts("action", "number", "is_new"),
         part=_CHANGED,
     ),
     Report(
@@ -230,15 +230,19 @@ REPORTS_ON_PEOPLE: Final = (
     Report(
         COUNTED_ACTS,
         "engagement",
-        "New and returning people by month",
+        "Who acted first, was retained, came back, or lapsed, by month",
         own_measures=(
             _without_total("people"),
+            Measure("first"),
             Measure("new"),
-            _without_total("returning"),
+            _share("known"),
+            _without_total("retained"),
+            _without_total("back"),
+            _without_total("lapsed"),
             Measure("actions"),
         ),
         function=lambda tables, choices: engagement(tables[COUNTED_ACTS.table], include=choices.include),
-        needs=_acts("number"),
+        needs=_acts("number", "is_new"),
         part=_WHO,
         caption=_COMING,
         in_time=True,

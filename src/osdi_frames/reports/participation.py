@@ -1,4 +1,4 @@
-"""How people take part: new and returning people, cohorts, numbers of acts, and the RSVPs of hosts."""
+"""How people take part: who is retained, comes back or lapses, cohorts, participations, and the RSVPs of hosts."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ _YEARS: Final = pd.DatetimeIndex(["2000-01-01", f"{2000 + FAR}-01-01"])
 
 
 def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str] = ()) -> pd.DataFrame:
-    """Count the people of each period, new and returning.
+    """Count the people of each period: those who acted first, were retained, or came back, and those who lapsed.
 
-    A person is new in the period of their first act, if the archive has none before it, and returning in every
-    other period with a counted act. Periods without any act are included; gaps of more than ten years are left out.
+    Who acted in a period is one of three: it has their first act in the archive, or they acted in the period before,
+    too, or they had acted before that and come back after at least one period without an act. Any act counts, also one
+    that is no other participation. Periods without any act are included; gaps of more than ten years are left out.
     Acts without a date are counted in the last row ``NaT``, if there are any.
 
     Parameters
     ----------
     actions
-        one row per act, with person_id, date and number, as ``osdi_frames.open(source).actions()`` returns it
+        one row per act, with person_id, date and number, as ``osdi_frames.open(source).actions()`` returns it; without
+        its column is_new it is known of nobody whether they are new
     freq
         a period of pandas: ``h``, ``D``, ``W`` (Monday to Sunday), ``M``, ``Q``, ``Y``
     include
@@ -42,10 +44,15 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
     DataFrame
         indexed by date, the start of the period (UTC)
 
-        - people: the number of distinct people who acted, ``new + returning``; it has no total, since a person can
-          act in two periods
-        - new: the number of these people without an earlier act in the archive
-        - returning: the number of these people with one
+        - people: the number of distinct people who acted, ``first + retained + back``; it has no total, since a person
+          can act in two periods
+        - first: the number of these people whose first act in the archive is in the period
+        - new: the number of people of `first` who are new to the list: created at most a day before or after this act
+        - known: the share of `first` of whom it is known whether they are new, 0 to 1; missing if `first` is 0
+        - retained: the number of people who acted in the period before, too
+        - back: the number of people who acted earlier, and not in the period before
+        - lapsed: the number of people who acted in the period before, and not in this; missing if this has not ended
+          at the newest act, and without a date
         - actions: the number of acts, with those of unknown people
 
     Raises
@@ -58,28 +65,45 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
     Examples
     --------
     >>> actions = pd.DataFrame({
-    ...     "person_id": ["ann", "bob", "ann", None],
-    ...     "date": pd.to_datetime(["2026-05-01", "2026-05-09", "2026-07-02", "2026-07-03"], utc=True),
-    ...     "number": [1, 1, 2, None],
+    ...     "person_id": ["ann", "bob", "ann", "bob", None],
+    ...     "date": pd.to_datetime(["2026-05-01", "2026-05-09", "2026-06-02", "2026-07-02", "2026-07-03"], utc=True),
+    ...     "number": [1, 1, 2, 2, None],
+    ...     "is_new": [True, None, False, False, None],
     ... })
     >>> engagement(actions).set_axis(["May", "June", "July"])
-          people  new  returning  actions
-    May        2    2          0        2
-    June       0    0          0        0
-    July       1    0          1        2
+          people  first  new  known  retained  back  lapsed  actions
+    May        2      2    1    0.5         0     0       0        2
+    June       1      0    0    NaN         1     0       1        1
+    July       1      0    0    NaN         0     1    <NA>        2
     """
     period = period_of(freq, report="engagement")
-    acts = Acts.of(actions, "number", report="engagement", include=include)
+    acts = Acts.of(actions, "number", "is_new", report="engagement", include=include)
     periods = group_periods(acts.rows, "date", period, report="engagement")
+    ordinals = _ordinals(pd.DatetimeIndex(periods.labels), period)
+    of_act = pd.Series(ordinals[periods.number], acts.rows.index)
+    active = pd.DataFrame({"person": acts.rows["person_id"], "period": of_act}).dropna().drop_duplicates()
+    before = active.assign(period=active["period"] + 1)
+    is_retained = pd.MultiIndex.from_frame(active).isin(pd.MultiIndex.from_frame(before))
     first = acts.first_of_each()
-    counts = {
-        "people": acts.rows["person_id"].groupby(periods.number).nunique(),
-        "new": periods.number[first.index[first["person_id"].isin(acts.started)]].value_counts(),
-        "actions": periods.number.value_counts(),
+    first = first[first["person_id"].isin(acts.started)]
+    numbers = {
+        "people": active["period"],
+        "first": of_act[first.index],
+        "new": of_act[first.index[first["is_new"].fillna(False)]],
+        "known": of_act[first.index[first["is_new"].notna()]],
+        "retained": active["period"][is_retained],
+        "lapsed": before["period"],
+        "actions": of_act,
     }
-    table = pd.DataFrame(counts, pd.RangeIndex(len(periods.labels))).fillna(0).astype("int64")
-    table.insert(2, "returning", table["people"] - table["new"])
-    return noted(table.set_axis(periods.labels), acts.notes)
+    counts = {name: of.value_counts().reindex(ordinals, fill_value=0).array for name, of in numbers.items()}
+    table = pd.DataFrame(counts, periods.labels).astype("int64")
+    table["known"] = table["known"] / table["first"].where(table["first"] > 0)
+    table.insert(5, "back", table["people"] - table["first"] - table["retained"])
+    has_ended = ordinals < _ordinals(pd.DatetimeIndex([acts.known.newest]), period)[0]
+    table["lapsed"] = (
+        (table["lapsed"] - table["retained"]).astype("Int64").where(has_ended & periods.labels.notna())
+    )
+    return noted(table, acts.notes)
 
 
 def retention(

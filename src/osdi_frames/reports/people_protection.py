@@ -42,23 +42,31 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
 
 
 def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide periods, and the column of acts, which would reveal how many people acted several times."""
-    counts = [counts_of(report[name]) for name in ("people", "new", "returning")]
-    return without(report.drop(columns="actions", errors="ignore"), _rows(counts, below), in_time=True)
+    """Hide periods, and the columns of acts and of who lapsed.
+
+    The former would reveal how many people acted several times; the latter makes with `retained` the people of the
+    period before.
+    """
+    counts = {name: counts_of(report[name]) for name in ("people", "first", "new", "retained", "back")}
+    known = np.round(report["known"].to_numpy("float64", na_value=0) * counts["first"]).astype("int64")
+    others = [known - counts["new"], counts["first"] - known]  # who are not new, and of whom it is not known
+    shown = report.drop(columns=["actions", "lapsed"], errors="ignore")
+    return without(shown, _rows([*counts.values(), *others], below), in_time=True)
 
 
 def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide rows of acts, whose sum may be known, and rows of people if few acted, few were new, or few returned."""
+    """Hide rows of acts, whose sum may be known, and rows of people if few acted, few did so first, or few others."""
     counts = [counts_of(report[name]) for name in ("before", "now")]
-    is_people = np.isin(report.index, ["people", "new people"])
+    is_people = np.isin(report.index, ["people", "first time", "new people"])
     acts = _rows([np.where(is_people, 0, numbers) for numbers in counts], below)
     if acts is None:
         return without(report, None)
     small = np.zeros(len(report), dtype=bool)
     for numbers in counts:
-        people = np.where(is_people, numbers, 0)
-        returning = people.max(initial=0) - people
-        small |= is_people & ((people > 0) & (people < below) | (returning > 0) & (returning < below))
+        people = numbers[is_people]
+        others = people[None, :] - people[:, None]  # those whom one figure counts and another does not
+        few = ((others > 0) & (others < below)).any(axis=1)
+        small[is_people] |= few | (people > 0) & (people < below)
     return without(report, acts | small, in_time=True)
 
 
@@ -154,7 +162,7 @@ def _retention(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
 #: The functions for reports with some columns; the first whose columns a report has is used.
 _BY_COLUMNS: Final[Sequence[tuple[set[str], Protect]]] = (
-    ({"people", "new", "returning"}, _engagement),
+    ({"people", "first", "new", "known", "retained", "back"}, _engagement),
     ({"people", "of_first", "of_previous", "low", "high"}, _funnel),
     ({"first_people", "first_share", "last_people", "last_share"}, _columns("first_people", "last_people")),
     ({"before", "now", "change", "change_share"}, _columns("before", "now")),
