@@ -23,6 +23,7 @@ ROWS = pd.DataFrame(
         "person_id": ["ann", "bob", "cat", "dan"],
         "number": 1,
         "action": "signed",
+        "subject_id": "park",
         "attended": False,
     }
 )

@@ -187,7 +187,7 @@ def test_a_report_with_hidden_counts_has_no_report_on_people_and_says_so():
     assert {"changes", "engagement", "repeats"} <= names
     assert not names & {*made}
     [line] = [line for line in made.notes if line.startswith("not made, as they would reveal some: ")]
-    assert {"New and returning people by month", "People by how often they took part"} <= {
+    assert {"People retained and lapsed by month", "People by how often they took part"} <= {
         *line.partition(": ")[2].split(", ")
     }
 

@@ -230,7 +230,7 @@ REPORTS_ON_PEOPLE: Final = (
     Report(
         COUNTED_ACTS,
         "engagement",
-        "Who acted first, was retained, came back, or lapsed, by month",
+        "People retained and lapsed by month",
         own_measures=(
             _without_total("people"),
             Measure("first"),
