@@ -18,7 +18,7 @@ import osdi_frames as of
 from osdi_frames import engine as engines
 from osdi_frames.errors import BadDocument
 from osdi_frames.parsing import group
-from osdi_frames.resolving import actions, merging, spilled
+from osdi_frames.resolving import actions, merging, versions
 from tests.clocks import GUARD
 
 MANY = 3000
@@ -91,7 +91,7 @@ def test_arrow_takes_its_memory_from_where_it_did_before_when_all_readings_are_d
 
 @pytest.mark.parametrize(
     ("module", "setting", "limit"),
-    [(spilled, "_IN_MEMORY", 1), (spilled, "_IN_MEMORY", 20_000), (merging, "_GROUPED", 50)],
+    [(versions, "_IN_MEMORY", 1), (versions, "_IN_MEMORY", 20_000), (merging, "_GROUPED", 50)],
     ids=["no memory", "little memory", "groups"],
 )
 def test_what_large_archives_need_changes_no_row(module, setting, limit, monkeypatch):

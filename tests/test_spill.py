@@ -6,7 +6,7 @@ import threading
 import pyarrow as pa
 
 from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.resolving.spilled import SpilledTables
+from osdi_frames.resolving.versions import SpilledTables
 
 
 def test_rows_are_sent_whole_while_others_read_and_take_them():

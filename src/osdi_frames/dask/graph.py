@@ -29,8 +29,7 @@ from osdi_frames.resolving.actions import with_actions
 from osdi_frames.resolving.filters import Linked
 from osdi_frames.resolving.resolution import Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Decisions, Resolver
-from osdi_frames.resolving.spilled import SpilledTables
-from osdi_frames.resolving.versions import Versions, rows_of
+from osdi_frames.resolving.versions import SpilledTables, Versions, rows_of
 from osdi_frames.tables import main_table
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import ElementType, Table

@@ -21,7 +21,7 @@ from osdi_frames.engine import Engine, sql_text
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import Resolution, Rows
-from osdi_frames.resolving.spilled import SpilledTables
+from osdi_frames.resolving.versions import SpilledTables
 from osdi_frames.tables.actions import ACTIONS, ACTS, PLACE, REFERRED, Act, made_of
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import Table

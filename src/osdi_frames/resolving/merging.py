@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 from osdi_frames.arrow import among, are_parts, replaced, united, with_column
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.plan import ELEMENT
-from osdi_frames.resolving.spilled import NumberedRows
 from osdi_frames.resolving.versions import (
     ADDRESS,
     BY_ADDRESS,
     EXTREMES,
     FLAGS,
     ORDER,
+    NumberedRows,
     Rules,
     Versions,
     full,

@@ -35,7 +35,6 @@ from osdi_frames.resolving.person_rows import (
     PersonSource,
     with_ids,
 )
-from osdi_frames.resolving.spilled import NumberedRows
 from osdi_frames.resolving.versions import (
     ADDRESS,
     BY_ADDRESS,
@@ -43,6 +42,7 @@ from osdi_frames.resolving.versions import (
     ENVELOPE,
     FLAGS,
     SEEN,
+    NumberedRows,
     Rules,
     Versions,
     full,

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from osdi_frames.arrow import combined, folded
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
 from osdi_frames.resolving import gone
-from osdi_frames.resolving.spilled import SpilledTables, in_order
+from osdi_frames.resolving.versions import SpilledTables, in_order
 from osdi_frames.tables import TABLES, main_table
 from osdi_frames.tables.act import DATES
 from osdi_frames.tables.people import PEOPLE, id_of_address

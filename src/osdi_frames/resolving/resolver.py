@@ -22,8 +22,7 @@ from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts,
 from osdi_frames.resolving.person_rows import FILLED_COLUMN, PERSONS, PersonRows
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
 from osdi_frames.resolving.selection import OWNER, Selection
-from osdi_frames.resolving.spilled import NumberedRows, SpilledTables
-from osdi_frames.resolving.versions import BY_ADDRESS, Versions, note, rows_of
+from osdi_frames.resolving.versions import BY_ADDRESS, NumberedRows, SpilledTables, Versions, note, rows_of
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENTS
