@@ -10,7 +10,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import UnknownColumn, UnknownTable
-from osdi_frames.resolving.person_rows import ACTS
+from osdi_frames.resolving.people import ACTS
 from osdi_frames.tables import TABLES, markdown
 
 DTYPES = {

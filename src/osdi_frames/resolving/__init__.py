@@ -8,7 +8,6 @@ It takes rows of every version, in any order of files, and opens no file.
 - `selection`: what a request shows of resolved things: filters, titles, actions
 - `versions`: the rows that wait, and what is noted of each version
 - `merging`: which version of a thing is kept, and from which versions its blocks come
-- `person_rows`: rows of people, made of those of all tables that hold persons
-- `people`: whose versions these are, and what acts take from people
+- `people`: their versions in all tables that hold persons, whose these are, and what acts take from people
 - `gone`: what complete pulls prove to be no longer there; `filters`: by period, petition, campaign and status
 """

@@ -19,7 +19,7 @@ from osdi_frames.pulls import Manifest
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.gone import Accounts
-from osdi_frames.resolving.person_rows import ACTS, BLOCKS, READ_FROM, SOURCES, PersonSource
+from osdi_frames.resolving.people import ACTS, BLOCKS, READ_FROM, SOURCES, PersonSource
 from osdi_frames.resolving.versions import ENVELOPE, Rules
 from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared

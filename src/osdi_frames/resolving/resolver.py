@@ -19,7 +19,7 @@ from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Linked, Occurring
 from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts, of_type, pruned, with_type
-from osdi_frames.resolving.person_rows import FILLED_COLUMN, PERSONS, PersonRows
+from osdi_frames.resolving.people import FILLED_COLUMN, PERSONS, PersonRows
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
 from osdi_frames.resolving.selection import OWNER, Selection
 from osdi_frames.resolving.versions import BY_ADDRESS, NumberedRows, SpilledTables, Versions, note, rows_of
