@@ -25,7 +25,7 @@ The functions, by the frame that they take:
 
 - `rsvps`: events; `attendances`: attendances; `signatures`: signatures
 - `change`, `participation`, `conversion`: acts; `goals`: signatures; `hours`: any frame with local times
-- `acts`: the acts that these count; `first_acts`: the rows that are their person's first act
+- `acts`: the acts that these count, and the rows that are their person's first act
 
 The report of an archive:
 

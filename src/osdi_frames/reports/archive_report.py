@@ -20,7 +20,8 @@ from osdi_frames.parsing.listings import Incomplete
 from osdi_frames.privacy import hide_in_rows
 from osdi_frames.problems import warn_caller
 from osdi_frames.pulls import Manifest, manifests
-from osdi_frames.reports import exclusion, first_acts
+from osdi_frames.reports import exclusion
+from osdi_frames.reports.acts import OF_ACTS, mark_first_acts
 from osdi_frames.reports.declared import COUNTED_ACTS, COUNTED_ATTENDANCES, EVENT_GROWTH
 from osdi_frames.reports.headline import hidden_figures, rsvp_notes, rsvps_are_attendances
 from osdi_frames.reports.making import Counting, make
@@ -118,9 +119,9 @@ def _split(
 def _with_new_people(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Mark the rows that are a new person's first act; also return notes on people who may be new or not."""
     frames, notes = dict(tables), []
-    for name in first_acts.OF_ACTS if COUNTED_ACTS.table in tables else ():
+    for name in OF_ACTS if COUNTED_ACTS.table in tables else ():
         if name in tables:
-            frames[name], note = first_acts.marked(
+            frames[name], note = mark_first_acts(
                 tables[name], tables[COUNTED_ACTS.table], table=name, report="report"
             )
             notes += [note] if note and frames[name][IS_NEW].notna().any() else []

@@ -14,7 +14,8 @@ from pandas.api.types import pandas_dtype
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
-from osdi_frames.reports import exclusion, first_acts
+from osdi_frames.reports import exclusion
+from osdi_frames.reports.acts import joined_by, mark_first_acts
 from osdi_frames.reports.columns import Convert, convert_columns, refuse_lacking, utc, zone_note
 from osdi_frames.reports.groups import By, Groups, group, group_periods, named_keys
 from osdi_frames.reports.known import Duration
@@ -73,7 +74,7 @@ def make(
     frame, note = _counted(report, frame, counting.include)
     unknown_note = ""
     if actions is not None:
-        frame, unknown_note = first_acts.marked(frame, actions, table=report.table, report=report.name)
+        frame, unknown_note = mark_first_acts(frame, actions, table=report.table, report=report.name)
     titled = report.titled
     if titles is not None and titled:
         titles = as_frame(titles, caller=report.name, columns=(titled.key, "title"))
@@ -109,7 +110,7 @@ def _with_needed_columns(
     """Return a frame with the columns that a report reads, as pandas, with its joined key."""
     optional = (name for measure in report.measures for name in (*measure.needs, *measure.uses))
     columns = {*_needs(report, None), *optional, *keys, *contexts(keys), *report.columns}
-    columns |= {exclusion.COLUMN, *(first_acts.joined_by(report.table) if with_actions else ())}
+    columns |= {exclusion.COLUMN, *(joined_by(report.table) if with_actions else ())}
     original, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, original.columns if hasattr(original, "dask") else frame.columns)
     return _join(report, report.joined, frame, joined) if report.joined else frame

@@ -13,7 +13,8 @@ import pyarrow as pa
 from osdi_frames.arrow import same_texts
 from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport
 from osdi_frames.messages import nearest, quoted
-from osdi_frames.reports import exclusion, first_acts
+from osdi_frames.reports import exclusion
+from osdi_frames.reports.acts import FIRST_ACTS_NEED, OF_ACTS, joined_by
 from osdi_frames.reports.declared import COUNTED_ACTS, COUNTED_ATTENDANCES, STANDARD
 from osdi_frames.reports.known import Duration
 from osdi_frames.reports.report import Report
@@ -124,9 +125,9 @@ class ReportRequest:
             if filtering.leads_to(TABLES[name].element)
         ]
         if COUNTED_ACTS.table in (tables := dict(reads)):
-            acts = first_acts.OF_ACTS.keys() & (tables.keys() | columns.keys())
-            joined = {name: first_acts.joined_by(name) for name in acts}
-            reads += [(COUNTED_ACTS.table, first_acts.NEEDS), *joined.items()]
+            acts = OF_ACTS.keys() & (tables.keys() | columns.keys())
+            joined = {name: joined_by(name) for name in acts}
+            reads += [(COUNTED_ACTS.table, FIRST_ACTS_NEED), *joined.items()]
         for name, needed in reads:
             columns.setdefault(name, {}).update(dict.fromkeys(needed))
         if COUNTED_ATTENDANCES.table in columns:
