@@ -17,7 +17,7 @@ import pyarrow as pa
 from osdi_frames.errors import InvalidSource
 from osdi_frames.messages import shorten_names
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name
-from osdi_frames.sources.file_kinds import TABLE_SUFFIXES, suffix, suffix_inside
+from osdi_frames.sources.file_kinds import suffix, suffix_inside
 from osdi_frames.sources.files import BROKEN, File, Handle, tables_in
 from osdi_frames.sources.layout import Chunk
 from osdi_frames.sources.limits import Limits
@@ -32,15 +32,15 @@ _SEPARATORS = ",;\t|"
 _REPORT = re.compile(r"[^,;\t]*\([A-Z]{2,4}\)")  # a column of times, in the zone of the service's screens
 
 
-def refuse_exported(paths: Iterable[str], files: Iterable[File]) -> None:
-    """Raise InvalidSource for a table without a column of documents among files, or if folders hold tables alone.
+def refuse_exported(tables: Iterable[File], folders: Iterable[str]) -> None:
+    """Raise InvalidSource for a table without a column of documents; if there is none, for any table in folders.
 
     Workbooks are not read, whatever they hold.
     """
-    files = list(files)
-    named = (file for file in files if suffix(str(file)) in TABLE_SUFFIXES and not _holds_documents(file))
-    in_folders = sorted(table for path in paths for table in tables_in(path)) if not files else []
-    if table := next(itertools.chain(named, in_folders), None):
+    tables = list(tables)
+    in_folders = sorted(itertools.chain.from_iterable(map(tables_in, folders))) if not tables else []
+    refused = itertools.chain((table for table in tables if not _holds_documents(table)), in_folders)
+    if table := next(refused, None):
         raise InvalidSource(_refusal(table))
 
 

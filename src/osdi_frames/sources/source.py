@@ -22,7 +22,7 @@ from osdi_frames.errors import InvalidSource, SourceWarning
 from osdi_frames.messages import listed, quoted_path
 from osdi_frames.problems import Place, Problem, ProblemKind, file_name, warn_caller
 from osdi_frames.progress import bar
-from osdi_frames.sources.file_kinds import container
+from osdi_frames.sources.file_kinds import TABLE_SUFFIXES, container, suffix
 from osdi_frames.sources.files import SEALED, File, Handle, files, reported
 from osdi_frames.sources.layout import LINE_1, Chunk, candidates, single
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Budget, LimitExceeded, Limits
@@ -204,7 +204,9 @@ def listed_files(paths: Iterable[str], handle: Handle, quarantines: list[str] | 
     """Return what `files` returns; raise InvalidSource for a table without a column of what the service sent."""
     paths = list(paths)
     found = files(paths, handle, quarantines)
-    refuse_exported(paths, found)
+    tables = [file for file in found if suffix(str(file)) in TABLE_SUFFIXES]
+    if tables or not found:
+        refuse_exported(tables, paths)
     return found
 
 
