@@ -227,3 +227,26 @@ def documents(draw: st.DrawFn, *, most: int = 4) -> Any:
     if draw(st.booleans()):
         body = draw(with_null_entries(body))
     return spelled(body, draw(st.sampled_from(PREFIXES)))
+
+
+#: Keys of what hands documents on; some are of pages and envelopes, too.
+AROUND = st.sampled_from(
+    ["a", "data", "rows", "body", "person", "total_pages", "_embedded", "_links", "received_at", "osdi:x"]
+)
+
+
+@st.composite
+def wrapped(draw: st.DrawFn) -> Any:
+    """Return documents below other keys or in lists, with or without times around them."""
+    value = draw(documents())
+    for _ in range(draw(st.integers(1, 3))):
+        if draw(st.booleans()):
+            value = [value, *draw(st.lists(documents(), max_size=1))]
+        else:
+            times = st.dictionaries(
+                st.sampled_from(["received_at", "created_date"]), st.just("2026-06-03T00:00:00Z"), max_size=1
+            )
+            value = (
+                draw(times) | {draw(AROUND): value} | draw(st.dictionaries(AROUND, documents(), max_size=1))
+            )
+    return value

@@ -24,7 +24,7 @@ from tests.layouts import LAYOUTS, write
 from tests.one_pass import scanned
 from tests.reference import Document
 from tests.service_documents import ATTENDANCE, DELIVERED, PREFIXES, RESOURCES, SIBLINGS, SIGNATURE, V1, V2
-from tests.strategies import documents, spelled, with_one_odd_value
+from tests.strategies import documents, spelled, with_one_odd_value, wrapped
 
 TABLES = list(reference.TABLES)
 
@@ -86,22 +86,7 @@ def documents_read_as_the_reference_reads_them(
         same(found, reference.read(places, table, **options))
 
 
-def is_wrapped(document: Any) -> bool:
-    """Return whether what is delivered stands below other keys alone, which the reference does not look into."""
-    names = {key.partition(":")[2] for kind in reference.KINDS.values() for key in kind.delivered}
-
-    def holds_delivery(value: Any) -> bool:
-        if isinstance(value, dict):
-            return any(
-                key.partition(":")[2] in names or holds_delivery(below) for key, below in value.items()
-            )
-        return isinstance(value, list) and any(map(holds_delivery, value))
-
-    place = Document("a.json", 1, document)  # in which only clear kinds are found
-    return holds_delivery(document) and not any(reference.everything([place], "event", reference.KNOWN))
-
-
-DOCUMENTS = st.lists(documents().filter(lambda document: not is_wrapped(document)), min_size=1, max_size=12)
+DOCUMENTS = st.lists(documents() | wrapped(), min_size=1, max_size=12)
 
 
 @given(made=DOCUMENTS, way=WAYS, prefix=PREFIX)

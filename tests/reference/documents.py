@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from .values import Row, as_list, at, first, link_names, path_of, under
+from .values import Row, as_list, at, first, link_names, path_of, under, utc
 
 OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
@@ -294,9 +294,78 @@ def in_object(body: Row, prefixes: Sequence[str], stamps: Row) -> list[Found]:
         return [(kind, body, 0, {}, stamps), *embedded(body, prefixes, stamps)]
     if has_type(body, prefixes) or ("idempotency_key" in body and is_delivered(body, prefixes)):
         return delivered(body, 0, stamps, prefixes)
-    if isinstance(body.get("body"), dict | list):  # an envelope without a time
+    if isinstance(body.get("body"), dict | list) and not time_around(body):  # an envelope without a time
         return in_document(body["body"], prefixes, stamps)
+    others = {key: value for key, value in body.items() if key not in OF_PAGES}
+    is_other = not body.keys() & {*OF_RESOURCES} and body.get("_embedded") in (None, {})
+    if is_other and (found := inside(others, prefixes, stamps)):
+        return found
     return [(None, body, 0, {}, stamps), *embedded(body, prefixes, stamps)]
+
+
+#: Levels of objects and lists in which a document is searched for.
+DEEPEST = 12
+
+
+class Around(NamedTuple):
+    """The time of what is around a document."""
+
+    time: str
+    is_of_receiver: bool
+
+
+def inside(
+    value: Any, prefixes: Sequence[str], stamps: Row, around: Around | None = None, depth: int = 0
+) -> list[Found]:
+    """Return the elements of documents below the keys of an object, or in the entries of a list, that is none."""
+    is_resource = isinstance(value, dict) and (
+        isinstance(value.get("identifiers"), list) or isinstance(value.get("person"), dict)
+    )
+    if depth >= DEEPEST or (depth and is_resource):
+        return []
+    around = time_around(value, around) if isinstance(value, dict) else around
+    found: list[Found] = []
+    for below in value.values() if isinstance(value, dict) else value:
+        if is_document(below, prefixes):
+            stamp = "fetched_at" if isinstance(below, dict) and is_shown(below, prefixes) else "received_at"
+            found += in_document(below, prefixes, stamps or ({stamp: around.time} if around else {}))
+        elif isinstance(below, dict | list):
+            found += inside(below, prefixes, stamps, around, depth + 1)
+    return found
+
+
+def time_around(body: Row, around: Around | None = None) -> Around | None:
+    """Return the time of an object for documents in it: its own, unless only what is around says when it came."""
+    for key in (*STAMPS, "created_at", "created_date"):
+        is_of_receiver = key in STAMPS
+        if utc(body.get(key)) is not None and (is_of_receiver or not (around and around.is_of_receiver)):
+            return Around(body[key], is_of_receiver)
+    return around
+
+
+def is_document(value: Any, prefixes: Sequence[str]) -> bool:
+    """Tell a document in other JSON: a page, a resource of a clear kind, a delivery; also in an envelope."""
+    if isinstance(value, list):
+        return any(isinstance(entry, dict) and is_marked(entry, prefixes) for entry in value)
+    if not isinstance(value, dict):
+        return False
+    if is_marked(value, prefixes):
+        return True
+    if "body" in value and any(stamp in value for stamp in STAMPS):
+        value = value["body"]
+        if not isinstance(value, dict):
+            return is_document(value, prefixes)
+    return is_shown(value, prefixes)
+
+
+def is_marked(entry: Row, prefixes: Sequence[str]) -> bool:
+    """Tell an entry of a delivery outside of one: it has the type of a kind, or a mark of the service."""
+    is_marked = "idempotency_key" in entry or any(key.startswith("osdi:") for key in entry)
+    return has_type(entry, prefixes) or (is_marked and is_delivered(entry, prefixes))
+
+
+def is_shown(body: Row, prefixes: Sequence[str]) -> bool:
+    return is_page(body, prefixes) or kind_of_single(body, prefixes) is not None
 
 
 def embedded(body: Row, prefixes: Sequence[str], stamps: Row) -> list[Found]:
