@@ -22,7 +22,7 @@ _ACTS = st.fixed_dictionaries(
         "person_id": st.sampled_from([None, "", "ann", "bob", "cat", "dan", "eve"]),
         "date": st.one_of(_TIMES, _TIMES, _TIMES, _TIMES, _TIMES, _FAR),
         "action": st.sampled_from(
-            ["signed", "signed", "rsvped", "rsvped", "attended", "hosted", "donated", "wrote"]
+            ["signed", "signed", "rsvped", "rsvped", "attended", "hosted", "donated", "wrote", "submitted"]
         ),
         "subject_id": st.sampled_from([None, "march", "picnic", "vigil"]),
         "source": SOURCES,
@@ -67,7 +67,7 @@ def participations(rows: list[Act]) -> list[Act]:
     known, found = set(), []
     for row in counted(rows):
         action, subject = row["action"], row["subject_id"]
-        day = row["date"] and row["date"].date() if action == "wrote" else None
+        day = row["date"] and row["date"].date() if action in ("wrote", "submitted") else None
         same = row["person_id"], "rsvped" if action == "attended" else action, subject, day
         if row["person_id"] and (not subject or action == "donated" or same not in known):
             found.append(row)

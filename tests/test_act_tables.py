@@ -1,12 +1,16 @@
 """The tables of acts: the same lists of every act, tickets with their amounts, and people who were uploaded."""
 
 import json
+from collections import Counter
 from decimal import Decimal
 
 import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
 
 import osdi_frames as of
 from osdi_frames.tables import TABLES
+from tests.acts import participations
 
 ACTS = {
     "attendance": "osdi:attendance",
@@ -134,3 +138,48 @@ def test_an_upload_that_is_delivered_again_is_one(tmp_path):
     )
     assert set(exported["person_id"]) == set(people["person_id"]) != {"p1", "p2"}
     assert not exported.astype("str").apply(lambda column: column.str.contains("@uploaded")).any(axis=None)
+
+
+#: The key of each act, the link to what it is on, and its action.
+ON = {
+    "osdi:signature": "osdi:petition",
+    "osdi:attendance": "osdi:event",
+    "osdi:submission": "osdi:form",
+    "osdi:donation": "osdi:fundraising_page",
+    "osdi:outreach": "osdi:advocacy_campaign",
+    "action_network:response": "action_network:survey",
+}
+
+
+def done(keys):
+    times = ["2026-05-01T10:00:00Z", "2026-05-01T23:00:00Z", "2026-05-02T01:00:00Z"]
+    fields = {
+        "key": st.sampled_from(keys),
+        "person": st.sampled_from(["ann", "ann", "bob", ""]),
+        "subject": st.sampled_from(["march", "march", "vigil", ""]),
+        "created_date": st.sampled_from(times),
+        "attended": st.booleans(),
+        "declined": st.sampled_from([False, False, False, True]),
+    }
+    return st.lists(st.fixed_dictionaries(fields), min_size=6, max_size=15)
+
+
+def delivered(number, key, person, subject, declined, **fields):
+    links = {"osdi:person": {"href": f"/people/{person}"}} if person else {}
+    links |= {ON[key]: {"href": f"/{ON[key].partition(':')[2]}s/{subject}"}} if subject else {}
+    about = {
+        "identifiers": [f"platform:{number}"],
+        "status": "declined" if declined else "accepted",
+        "_links": links,
+    }
+    return [{key: about | fields, "idempotency_key": f"{number}"}]
+
+
+@given(st.lists(st.sampled_from([*ON]), min_size=2, max_size=3).flatmap(done))
+def test_participations_are_numbered_as_a_plain_count_numbers_them(acts):
+    rows = of.open([delivered(number, **act) for number, act in enumerate(acts)]).actions().to_dict("records")
+    rows = [{name: None if pd.isna(value) else value for name, value in row.items()} for row in rows]
+    another, counts = {id(row) for row in participations(rows)}, Counter()
+    for row in rows:
+        counts[row["person_id"]] += id(row) in another
+        assert row["participation"] == (counts[row["person_id"]] if id(row) in another else None)
