@@ -279,11 +279,8 @@ def changes(
     figures = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
     figures = _with_change(figures[figures.any(axis=1)])
     notes = [*acts.notes, *periods.notes]
-    of_unknown = (
-        [f"not known: whether {counted(unknown, 'person', 'people')} of `first time` are new"]
-        if unknown
-        else []
-    )
+    people = f"{counted(unknown, 'person', 'people')} who acted for the first time {'is' if unknown == 1 else 'are'}"
+    of_unknown = [f"not known: whether {people} new"] if unknown else []
     return periods.noted(noted(figures, notes, [*of_unknown, *periods.newer_notes, *periods.doubtful_notes]))
 
 
