@@ -222,14 +222,28 @@ def test_a_mistyped_name_of_the_package_names_the_nearest():
 
 def test_a_mistyped_method_of_an_archive_names_the_nearest():
     archive = of.open({"title": "March"})
-    with pytest.raises(
-        AttributeError, match="an archive has no attribute 'event_campaigns'; nearest: campaigns, "
-    ):
-        archive.event_campaigns()
-    with pytest.raises(AttributeError, match="there are: actions, attendances, campaigns"):
-        archive.rsvps()
+    with pytest.raises(AttributeError, match="an archive has no attribute 'donation'; nearest: donations, "):
+        archive.donation()
+    with pytest.raises(AttributeError, match="nearest: report, export"):
+        archive.reports()
     assert copy.deepcopy(archive) == archive
     assert not hasattr(archive, "__array__")
+
+
+def test_every_table_is_a_method_and_what_only_its_frame_has_names_the_call(little):
+    archive = of.open(little)
+    methods = {name: method.table for name, method in vars(of.Archive).items() if hasattr(method, "table")}
+    assert methods == {name: name for name in TABLES} | {"campaigns": "event_campaigns"}
+    for name in ("donations", "signature_tags", "actions"):
+        pd.testing.assert_frame_equal(getattr(archive, name)(), archive.table(name))
+        assert getattr(archive, name).__doc__.startswith(TABLES[name].meaning)
+        assert inspect.signature(getattr(archive, name)) == inspect.signature(archive.events)
+    with pytest.raises(AttributeError, match=r"^events is a method: events\(\)\.head$"):
+        archive.events.head()
+    with pytest.raises(TypeError, match=r"open\(source\)\.events\(\)"):
+        of.Archive.events()
+    with pytest.raises(InvalidColumn, match=r"call it: events\(…\)"):
+        of.rsvps_by_campaign(archive.events)
 
 
 def test_a_wrong_argument_is_a_value_error():

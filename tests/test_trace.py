@@ -9,7 +9,7 @@ import pytest
 
 #: The files of the package that one delivery may enter on its way, as many as today; 14 and 20 are wanted. Of those to
 #: a report a third are about acts and people. A module of relations is to replace several of those that resolve.
-MOST_FILES_TO_A_FRAME = 30
+MOST_FILES_TO_A_FRAME = 29
 MOST_FILES_TO_A_REPORT = 51
 
 DELIVERY = [
@@ -74,7 +74,7 @@ def test_only_a_column_about_what_is_gone_makes_a_reading_look_for_manifests(ent
 def test_a_delivery_enters_few_files_on_its_way(entered, call, most):
     files = entered[call]
     print(len(files), *files, sep="\n")  # shown by pytest -s, and where it fails
-    assert {"archive.py", "tables", "sources", "parsing", "resolving"} <= {
+    assert {"reader.py", "tables", "sources", "parsing", "resolving"} <= {
         file.partition("/")[0] for file in files
     }
     assert len(files) <= most

@@ -15,10 +15,9 @@ import pyarrow as pa
 from osdi_frames.errors import InvalidArgument, no_attribute, only_known
 from osdi_frames.keywords import Options, PrivacyOptions
 from osdi_frames.messages import quoted
-from osdi_frames.parsing.check import Inspection, Inspector
 from osdi_frames.parsing.parse import Observer
 from osdi_frames.problems import Policy
-from osdi_frames.reader import Reader
+from osdi_frames.reader import Reader, TableMethod
 from osdi_frames.resolving.filters import Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tables
 from osdi_frames.sources.partitions import SIZE
@@ -151,79 +150,79 @@ class Archive(Reader):
             self.resolution(named_tables(names, dedupe, self.filters), dedupe=dedupe, people=people)
         )
 
-    def events(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the events of v2 and v1; see `table`, and `describe` for the columns.
+    # Each table that is declared; a test keeps these equal to the declarations.
+    events = TableMethod("events")
+    """`start_date` and `end_date` are the wall clock at the place of the event (interface 2.1)."""
+    event_reminders = TableMethod("event_reminders")
+    event_identifiers = TableMethod("event_identifiers")
+    event_people = TableMethod("event_people")
+    event_campaigns = TableMethod("event_campaigns")
+    campaigns = TableMethod("event_campaigns")
+    attendances = TableMethod("attendances")
+    attendance_tags = TableMethod("attendance_tags")
+    attendance_emails = TableMethod("attendance_emails")
+    attendance_phones = TableMethod("attendance_phones")
+    attendance_addresses = TableMethod("attendance_addresses")
+    attendance_custom_fields = TableMethod("attendance_custom_fields")
+    attendance_identifiers = TableMethod("attendance_identifiers")
+    attendance_tickets = TableMethod("attendance_tickets")
+    petitions = TableMethod("petitions")
+    signatures = TableMethod("signatures")
+    signature_tags = TableMethod("signature_tags")
+    signature_emails = TableMethod("signature_emails")
+    signature_phones = TableMethod("signature_phones")
+    signature_addresses = TableMethod("signature_addresses")
+    signature_custom_fields = TableMethod("signature_custom_fields")
+    signature_identifiers = TableMethod("signature_identifiers")
+    forms = TableMethod("forms")
+    submissions = TableMethod("submissions")
+    submission_tags = TableMethod("submission_tags")
+    submission_emails = TableMethod("submission_emails")
+    submission_phones = TableMethod("submission_phones")
+    submission_addresses = TableMethod("submission_addresses")
+    submission_custom_fields = TableMethod("submission_custom_fields")
+    submission_identifiers = TableMethod("submission_identifiers")
+    fundraising_pages = TableMethod("fundraising_pages")
+    donations = TableMethod("donations")
+    donation_tags = TableMethod("donation_tags")
+    donation_emails = TableMethod("donation_emails")
+    donation_phones = TableMethod("donation_phones")
+    donation_addresses = TableMethod("donation_addresses")
+    donation_custom_fields = TableMethod("donation_custom_fields")
+    donation_identifiers = TableMethod("donation_identifiers")
+    donation_recipients = TableMethod("donation_recipients")
+    advocacy_campaigns = TableMethod("advocacy_campaigns")
+    outreaches = TableMethod("outreaches")
+    outreach_tags = TableMethod("outreach_tags")
+    outreach_emails = TableMethod("outreach_emails")
+    outreach_phones = TableMethod("outreach_phones")
+    outreach_addresses = TableMethod("outreach_addresses")
+    outreach_custom_fields = TableMethod("outreach_custom_fields")
+    outreach_identifiers = TableMethod("outreach_identifiers")
+    outreach_targets = TableMethod("outreach_targets")
+    surveys = TableMethod("surveys")
+    responses = TableMethod("responses")
+    response_tags = TableMethod("response_tags")
+    response_emails = TableMethod("response_emails")
+    response_phones = TableMethod("response_phones")
+    response_addresses = TableMethod("response_addresses")
+    response_custom_fields = TableMethod("response_custom_fields")
+    response_identifiers = TableMethod("response_identifiers")
+    uploads = TableMethod("uploads")
+    upload_tags = TableMethod("upload_tags")
+    people = TableMethod("people")
+    """Names, e-mail, phone, address and languages are each from the newest page, act or event that carries them; custom
+    fields are merged by name. `first_seen` and `last_seen` take the dates of the person and of the acts."""
+    tags = TableMethod("tags")
+    taggings = TableMethod("taggings")
+    actions = TableMethod("actions")
+    """An attendance is ``rsvped`` when it was made and, where `attended` is true, ``attended`` at the event's
+    `start_date`, else at its modified_date, and never before it was made. Who created an event ``hosted``.
 
-        `start_date` and `end_date` are the wall clock at the place of the event (interface 2.1).
-
-        Examples
-        --------
-        >>> import osdi_frames as of
-        >>> pull = {"title": "March", "start_date": "2026-05-01T18:00:00Z", "location": {"locality": "Oakland"}}
-        >>> of.open(pull).events(["title", "start_date", "location_locality"])
-           title          start_date location_locality
-        0  March 2026-05-01 18:00:00           Oakland
-        """
-        return self.table("events", columns, dedupe=dedupe)
-
-    def signatures(
-        self, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
-    ) -> pd.DataFrame:
-        """Read the petition signatures; see `table`, and `describe` for the columns.
-
-        They come from webhook deliveries and API pages (interface 2.7).
-
-        Examples
-        --------
-        >>> import osdi_frames as of
-        >>> signed = {"osdi:signature": {"platform:referrer_data": {"source": "email"}, "add_tags": ["river"]}}
-        >>> of.open([signed]).signatures(["source", "add_tags"])
-          source add_tags
-        0  email  [river]
-        """
-        return self.table("signatures", columns, dedupe=dedupe, people=people)
-
-    def attendances(
-        self, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
-    ) -> pd.DataFrame:
-        """Read the attendances, one person's RSVP each; see `table`."""
-        return self.table("attendances", columns, dedupe=dedupe, people=people)
-
-    def people(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the people, one row each; see `table`.
-
-        Names, e-mail, phone, address and languages are each from the newest page, act or event that carries them;
-        custom fields are merged by name. `first_seen` and `last_seen` take the dates of the person and of the acts.
-        """
-        return self.table("people", columns, dedupe=dedupe)
-
-    def campaigns(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the event campaigns; see `table`."""
-        return self.table("event_campaigns", columns, dedupe=dedupe)
-
-    def petitions(self, columns: Columns = None, *, dedupe: Dedupe = True) -> pd.DataFrame:
-        """Read the petitions; see `table`."""
-        return self.table("petitions", columns, dedupe=dedupe)
-
-    def actions(self, columns: Columns = None, *, people: bool = True) -> pd.DataFrame:
-        """Read who did what, one row an act, in order of time; see `table`, and `describe` for the columns.
-
-        An attendance is ``rsvped`` when it was made and, where `attended` is true, ``attended`` at the event's
-        `start_date`, else at its modified_date, and never before it was made. Who created an event ``hosted``.
-
-        `number` counts the acts of a person that have a date and are not excluded, from 1, those that `where` leaves
-        out as well. `is_new` is true of a first act if the person was created at most a day before or after it, missing
-        if later, as by an import, or at no known time, and false of all other acts.
-
-        Examples
-        --------
-        >>> import osdi_frames as of
-        >>> signed = {"created_date": "2026-05-01T10:00:00Z", "_links": {"osdi:person": {"href": "/people/ann"}}}
-        >>> of.open([{"osdi:signature": signed}]).actions(["person_id", "date", "action", "number"])
-          person_id                      date  action  number
-        0       ann 2026-05-01 10:00:00+00:00  signed       1
-        """
-        return self.table("actions", columns, people=people)
+    `number` counts the acts of a person that have a date and are not excluded, from 1, those that `where` leaves out as
+    well. `is_new` is true of a first act if the person was created at most a day before or after it, missing if later,
+    as by an import, or at no known time, and false of all other acts.
+    """
 
     def scan(
         self, name: str, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
@@ -269,13 +268,6 @@ class Archive(Reader):
         found = self.inspect()
         found.problems.attrs |= found.counts
         return found.problems
-
-    def inspect(self) -> Inspection:
-        """Check every document, and count its elements."""
-        inspector, resolution = Inspector(None), self.resolution({}, inspects=True)
-        for _ in self.rows(resolution, inspector):
-            pass
-        return inspector.inspection(resolution.kept)
 
     @cached_property
     def contents(self) -> Contents:

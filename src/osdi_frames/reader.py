@@ -14,6 +14,7 @@ import pyarrow as pa
 from osdi_frames.engine import Engine, engine
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import frame
+from osdi_frames.parsing.check import Inspection, Inspector
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.parse import FIRST_DOCUMENTS, Observer, parse
 from osdi_frames.parsing.plan import ELEMENT, Plan
@@ -176,6 +177,13 @@ class Reader:
         documents = chain.from_iterable(chunk.documents.to_pylist() for chunk in chunks)
         return [*islice(documents, FIRST_DOCUMENTS)]
 
+    def inspect(self) -> Inspection:
+        """Check every document, and count its elements."""
+        inspector, resolution = Inspector(None), self.resolution({}, inspects=True)
+        for _ in self.rows(resolution, inspector):
+            pass
+        return inspector.inspection(resolution.kept)
+
     def frames(self, resolution: Resolution, observer: Observer | None = None) -> dict[str, pd.DataFrame]:
         """Return the requested tables, in one pass."""
         parts = {name: [schema.empty_table()] for name, schema in resolution.schemas.items()}
@@ -260,3 +268,41 @@ class Reader:
             collected = resolver.collected.pruned(connection)
         policy.close(warn)
         return tables, collected
+
+
+class TableCall:
+    """What a `TableMethod` is of one archive: called, it reads the table."""
+
+    def __init__(self, table: str, reader: Reader | None) -> None:
+        self.__name__, self._reader = table, reader
+        about = f"See `Archive.table` for the parameters, and ``describe({table!r})`` for the columns."
+        self.__doc__ = f"{TABLES[table].meaning}\n\n{about}"
+
+    def __call__(
+        self, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
+    ) -> pd.DataFrame:
+        """Read the table; see `Archive.table`."""
+        if self._reader is None:
+            raise TypeError(
+                f"{self.__name__} is a method of what open returns: open(source).{self.__name__}()"
+            )
+        resolution = self._reader.resolution({self.__name__: columns}, dedupe=dedupe, people=people)
+        return self._reader.frames(resolution)[self.__name__]
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}() of {self._reader}>"
+
+    if not TYPE_CHECKING:  # what only its frame has is an error to type checkers, too
+
+        def __getattr__(self, name: str) -> object:
+            raise AttributeError(f"{self.__name__} is a method: {self.__name__}().{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class TableMethod:
+    """A method of an archive that reads a table."""
+
+    table: str
+
+    def __get__(self, reader: Reader | None, owner: type[Reader]) -> TableCall:
+        return TableCall(self.table, reader)

@@ -15,6 +15,7 @@ from osdi_frames import receiver, sample
 from osdi_frames.cli import COMMANDS
 from osdi_frames.cli import group as commands
 from osdi_frames.reports.declared import DECLARED
+from osdi_frames.tables import TABLES
 from tests.commands import run
 
 from .said import LONG, SHAPES, TEXTS, WORD, folder_with_an_event, leaked, of_leaks
@@ -70,7 +71,8 @@ def test_no_call_quotes_a_long_argument() -> None:
 def test_every_public_function_is_among_the_calls() -> None:
     from .calls import CALLS
 
-    public = {*of.__all__} | {f"Archive.{name}" for name in vars(of.Archive) if not name.startswith("_")}
+    methods = {*vars(of.Archive)} - {*TABLES, "campaigns"} | {"donations"}  # tables are read in one way
+    public = {*of.__all__} | {f"Archive.{name}" for name in methods if not name.startswith("_")}
     for module in (receiver, sample, of.reports, of.plots):
         name = module.__name__.rpartition(".")[2]
         public |= {f"{name}.{each}" for each in module.__all__}
