@@ -32,6 +32,20 @@ _ACTS = st.fixed_dictionaries(
     }
 )
 
+#: Acts of two people, most of them without a source, near each other.
+_TOUCHES = st.fixed_dictionaries(
+    {
+        "person_id": st.sampled_from(["ann", "bob"]),
+        "date": st.integers(0, 120).map(lambda days: START + timedelta(days=days)),
+        "action": st.sampled_from(["signed", "signed", "signed", "rsvped"]),
+        "subject_id": st.none(),
+        "source": st.sampled_from([None, None, "none", "email", "ads"]),
+        "referrer": st.none(),
+        "is_new": st.sampled_from([None, True, False]),
+        "excluded": st.sampled_from([None] * 9 + ["test"]),
+    }
+)
+
 
 def _numbered(rows: list[Act], dropped: int) -> list[Act]:
     """Put acts in order of time, number those of each person, and take the first ones away."""
@@ -47,6 +61,7 @@ def _numbered(rows: list[Act], dropped: int) -> list[Act]:
 
 #: Acts in order of time, as an archive has them, perhaps without the first ones.
 ACTS = st.builds(_numbered, st.lists(_ACTS, max_size=30), st.sampled_from([0, 0, 0, 2]))
+TOUCHES = st.builds(_numbered, st.lists(_TOUCHES, min_size=8, max_size=16), st.sampled_from([0, 2]))
 
 
 def frame(rows: list[Act]) -> pd.DataFrame:

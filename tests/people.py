@@ -238,27 +238,65 @@ def check_steps(rows: list[Act], actions: pd.DataFrame, steps, days) -> None:
             check_funnel(split.loc[value], expected)
 
 
-def check_attribution(rows: list[Act], actions: pd.DataFrame, to) -> None:
-    last: dict[str, Act] = {}
+def last_touch(rows: list[Act], act: Act, days: int) -> Act:
+    """Return the latest act of its person with a source, up to an act and not long before it; else the act."""
+    own = [row for row in counted(rows) if row["person_id"] == act["person_id"]]
+    up_to = own[: next(number for number, row in enumerate(own) if row is act) + 1]
+    with_source = next((row for row in reversed(up_to) if label(row["source"]) != "(none)"), act)
+    if not (act["date"] and with_source["date"]) or act["date"] - with_source["date"] > timedelta(days=days):
+        return act
+    return with_source
+
+
+def check_attribution(rows: list[Act], actions: pd.DataFrame, to, days) -> None:
+    acted: dict[str, Act] = {}
     for row in counted(rows):
         if row["person_id"] and row["action"] == to:
-            last.setdefault(row["person_id"], row)
-    first = {person: row for person, row in first_acts(rows).items() if person in last}
+            acted.setdefault(row["person_id"], row)
+    first = {person: row for person, row in first_acts(rows).items() if person in acted}
+    last = {person: last_touch(rows, row, days) for person, row in acted.items()}
     expected = {
         touch: Counter(label(row["source"]) for row in acts.values())
         for touch, acts in {"first": first, "last": last}.items()
     }
     for touch, people in expected.items():
-        made = of.attribution(actions, to, touch=touch)
+        made = of.attribution(actions, to, touch=touch, lookback=f"{days}D")
         assert by_label(made, "people") == {source: (count,) for source, count in people.items()}
         assert len(made) == len(people)
         assert made["share"].sum() == pytest.approx(1 if people else 0)
         assert made["people"].is_monotonic_decreasing
-    both = of.attribution(actions, to, touch="both")
+    passed = sum(last[person] is not act for person, act in acted.items())
+    assert ("last touch: of" in made.attrs["note"]) == bool(passed)
+    both = of.attribution(actions, to, touch="both", lookback=f"{days}D")
     assert by_label(both, "first_people", "last_people") == {
         source: (expected["first"][source], expected["last"][source])
         for source in expected["first"] | expected["last"]
     }
+
+
+def check_growth(rows: list[Act], actions: pd.DataFrame) -> None:
+    """Check who is new in each month, by the source of their first act."""
+    first = {person: row for person, row in first_acts(rows).items() if person in begun(rows)}
+    expected = Counter(
+        (month(row["date"]), label(row["source"])) for row in first.values() if row["is_new"] is True
+    )
+    made = of.growth(actions)
+    found = {
+        (date, label(source)): count
+        for source, column in made.items()
+        for date, count in column.items()
+        if count
+    }
+    assert {key: count for key, count in expected.items() if key[0]} == {
+        key: count for key, count in found.items() if not pd.isna(key[0])
+    }
+    assert made.to_numpy().sum() == expected.total()
+    assert made.sum().is_monotonic_decreasing
+    unknown = sum(row["is_new"] is None for row in first.values())
+    without = of.growth(actions.drop(columns="is_new"))
+    for each, people in ((made, unknown), (without, len(first))):
+        found = re.findall(r"not known: whether (\d+) p", each.attrs["caveat"])
+        assert found == ([str(people)] if people else [])
 
 
 # -- compare --
@@ -338,6 +376,7 @@ def check_comparison(rows: list[Act], actions: pd.DataFrame, days, until) -> Non
     assert made["change"].abs().is_monotonic_decreasing
     for row in made.itertuples():
         assert pd.isna(row.change_share) if not row.before else row.change_share == row.change / row.before
+        assert row.by_chance == (row.change**2 <= 1.959963984540054**2 * (row.before + row.now))
     note, last = made.attrs["note"], newest(rows)
     assert ("the period has not ended: the newest date is" in note) == bool(last and end > last)
     assert ("not compared: the period has not ended" in note) == bool(last and not until)

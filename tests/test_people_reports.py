@@ -16,13 +16,14 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
-from tests.acts import ACTS, START, frame
+from tests.acts import ACTS, START, TOUCHES, frame
 from tests.people import (
     check_attribution,
     check_changes,
     check_comparison,
     check_engagement,
     check_goals,
+    check_growth,
     check_hosts,
     check_repeats,
     check_retention,
@@ -83,10 +84,16 @@ def test_a_funnel_counts_each_person_at_the_steps_that_they_reach_in_time(rows, 
     check_steps(rows, frame(rows), steps, days)
 
 
+@settings(max_examples=40)
+@given(TOUCHES | ACTS, st.sampled_from(["rsvped", "rsvped", "signed"]), st.sampled_from([0, 1, 30, 90]))
+def test_attribution_counts_each_person_who_did_it_by_one_source(rows, to, days):
+    check_attribution(rows, frame(rows), to, days)
+
+
 @FEW
-@given(ACTS, st.sampled_from(["rsvped", "signed", "donated"]))
-def test_attribution_counts_each_person_who_did_it_by_one_source(rows, to):
-    check_attribution(rows, frame(rows), to)
+@given(TOUCHES | ACTS)
+def test_growth_counts_who_is_new_to_the_list_by_what_brought_them(rows):
+    check_growth(rows, frame(rows))
 
 
 @FEW

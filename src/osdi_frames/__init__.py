@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from osdi_frames.reports.change import compare as compare
     from osdi_frames.reports.conversion import attribution as attribution
     from osdi_frames.reports.conversion import funnel as funnel
+    from osdi_frames.reports.conversion import growth as growth
     from osdi_frames.reports.goals import goals as goals
     from osdi_frames.reports.hours import weekday_hours as weekday_hours
     from osdi_frames.reports.participation import (
@@ -163,7 +164,7 @@ _HOMES = {
         "attendances_over_time",
     ),
     "reports.change": ("changes", "compare"),
-    "reports.conversion": ("attribution", "funnel"),
+    "reports.conversion": ("attribution", "funnel", "growth"),
     "reports.goals": ("goals",),
     "reports.hours": ("weekday_hours",),
     "reports.participation": ("engagement", "hosts", "repeats", "retention"),

@@ -93,6 +93,7 @@ DRAWN = {
     "funnel": ("funnel", lambda: reports.funnel(ACTS)),
     "funnel by source": ("funnel", lambda: reports.funnel(ACTS, by="source")),
     "attribution": ("attribution", lambda: reports.attribution(ACTS, "signed")),
+    "growth": ("growth", lambda: reports.growth(ACTS)),
     "attribution of both": ("attribution", lambda: reports.attribution(ACTS, "signed", touch="both")),
     "compare": ("compare", lambda: reports.compare(SIGNATURES, "M", until="2026-06-01")),
     "weekday_hours": ("weekday_hours", lambda: reports.weekday_hours(EVENTS)),

@@ -112,6 +112,7 @@ def check_counts(actions):
         (of.attribution(actions, "signed", touch="both"), ["first_people", "last_people"]),
         (of.compare(actions, "M", until="2026-03-01"), ["before", "now"]),
         (of.repeats(actions), ["people"]),
+        (of.growth(actions).sum().to_frame("new"), ["new"]),
         (
             of.changes(actions, "M", until="2026-03-01").drop(
                 ["people", "first time", "new people"], errors="ignore"
@@ -222,6 +223,7 @@ def test_what_is_suppressed_is_drawn():
         "repeats": of.repeats(actions),
         "funnel": of.funnel(actions, by="source"),
         "attribution": of.attribution(actions, "signed", touch="both"),
+        "growth": of.growth(actions),
         "compare": of.compare(actions, "M"),
         "weekday_hours": of.weekday_hours(of.utc_to_local(actions, timezone="UTC")),
     }.items():

@@ -24,6 +24,7 @@ from tests.people import (
     check_comparison,
     check_engagement,
     check_goals,
+    check_growth,
     check_hosts,
     check_repeats,
     check_retention,
@@ -365,7 +366,8 @@ def check_people_reports(done: list[Row], actions: pd.DataFrame) -> None:
     check_repeats(done, actions)
     check_hosts(done, actions)
     check_steps(done, actions, ["signed", "rsvped", "attended"], 30)
-    check_attribution(done, actions, "rsvped")
+    check_attribution(done, actions, "rsvped", 90)
+    check_growth(done, actions)
     check_comparison(done, actions, 7, None)
     check_changes(done, actions, 7, None)
     check_goals(done, actions, 3, None)
@@ -380,6 +382,7 @@ def check_analyses(reports: Mapping[str, pd.DataFrame], actions: pd.DataFrame) -
         "engagement": of.engagement(actions),
         "retention": of.retention(actions),
         "repeats": of.repeats(actions),
+        "growth_by_title": of.growth(actions, ["action", "title"]).sum().to_frame("new"),
         "attribution": of.attribution(actions, touch="both"),
         "funnel": of.funnel(actions),
     }

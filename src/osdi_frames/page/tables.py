@@ -44,6 +44,7 @@ _KINDS: Final[Mapping[Unit, CellKind]] = {
     "time": "time",
     "text": "text",
     "mark": "text",
+    "flag": "text",
 }
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from osdi_frames.plots.change import compare, goals
-from osdi_frames.plots.conversion import attribution, funnel
+from osdi_frames.plots.conversion import attribution, funnel, growth
 from osdi_frames.plots.functions import ReportPlot, plot_of
 from osdi_frames.plots.map import event_map, signature_map
 from osdi_frames.plots.participation import engagement, hosts, repeats, retention, weekday_hours
@@ -38,6 +38,7 @@ __all__ = [
     "event_map",
     "funnel",
     "goals",
+    "growth",
     "hosts",
     "repeats",
     "retention",
@@ -46,7 +47,7 @@ __all__ += ["signature_map", "weekday_hours"]
 __all__ += FUNCTIONS  # noqa: PLE0605 (names)
 
 
-#: What draws the reports of an archive on people and change; `news` is a list.
+#: What draws the reports of an archive on people and change; `news` and `growth_by_title` are lists.
 _OF_ARCHIVES = {
     "changes": compare,
     "changes_by_source": compare,
@@ -64,8 +65,8 @@ def drawing(report: Report) -> Callable[..., Axes] | None:
     """Return what draws a report, if anything does.
 
     >>> from osdi_frames.reports import STANDARD
-    >>> {report.name for report in STANDARD if drawing(report) is None}
-    {'news'}
+    >>> sorted(report.name for report in STANDARD if drawing(report) is None)
+    ['growth_by_title', 'news']
     """
     if report.function:
         return _OF_ARCHIVES.get(report.name)

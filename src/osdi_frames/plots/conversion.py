@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from osdi_frames.plots import axes, bars, categories, colors, pairs
+from osdi_frames.plots import axes, bars, categories, colors, over_time, pairs
 from osdi_frames.plots.labels import labels, name_of
 from osdi_frames.plots.refusal import draws
 from osdi_frames.reports.measures import show
@@ -138,3 +138,15 @@ def attribution(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) 
 
 def _with_share(count: Any, share: Any) -> str:
     return "hidden" if pd.isna(count) else f"{count:,} · {show(share, 'share')}"
+
+
+@draws("actions", (), has_times=True)
+def growth(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> Axes:
+    """Draw the people of each period who are new to the list, by what brought them.
+
+    Each bar stands at the start of its period (UTC), stacked by the values, of which eight are shown at most.
+    """
+    unit = "new people (without small counts)" if report.isna().any(axis=None) else "new people"
+    counts = report.dropna(axis="columns", how="all").dropna(how="all").fillna(0).astype("int64")
+    named = " and ".join(map(words, counts.columns.names))
+    return over_time.draw_bars(counts, ax=ax, top=top, title=f"New people by {named}", unit=unit)

@@ -2,8 +2,8 @@
 
 Each report by a key is declared once, in `osdi_frames.reports.declared`; its function, the plot of the same name, the
 page, the terminal's text and the files of ``osdi-frames report`` read that declaration. Reports on people and change
-have functions of their own: `engagement`, `retention`, `repeats`, `hosts`, `funnel` and `attribution` take a frame of
-acts, `compare` and `weekday_hours` any frame with times.
+have functions of their own: `engagement`, `retention`, `repeats`, `hosts`, `funnel`, `attribution` and `growth` take a
+frame of acts, `compare` and `weekday_hours` any frame with times.
 
 Every row of a frame is counted in some row of its report, so the sums equal the totals. Rows without a value are
 counted in the row ``(none)``; in ``NaT`` or ``(no date)`` if the key is a time, in ``NA`` if it is a number or a
@@ -47,7 +47,7 @@ from osdi_frames.reports.attendances import (
     attendances_over_time,
 )
 from osdi_frames.reports.change import changes, compare
-from osdi_frames.reports.conversion import attribution, funnel
+from osdi_frames.reports.conversion import attribution, funnel, growth
 from osdi_frames.reports.declared import DECLARED, REPORTS, STANDARD
 from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
@@ -99,6 +99,7 @@ __all__ = [
     "engagement",
     "funnel",
     "goals",
+    "growth",
     "hosts",
     "make",
     "repeats",

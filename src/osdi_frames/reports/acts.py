@@ -166,6 +166,13 @@ def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -
     return name
 
 
+def not_known_to_be_new(first: pd.DataFrame) -> list[str]:
+    """Return a note on the people of whose first acts it is not known whether they are new to the list, if any."""
+    unknown = int(first[IS_NEW].isna().sum())
+    people = f"{counted(unknown, 'person', 'people')} who acted for the first time {'is' if unknown == 1 else 'are'}"
+    return [f"not known: whether {people} new"] if unknown else []
+
+
 def noted(report: pd.DataFrame, notes: Iterable[str], groups: Collection[str] = ()) -> pd.DataFrame:
     """Write notes to a report's attributes `note` and `caveat`; the notes on `groups` belong to both."""
     report.attrs["note"] = "\n".join(filter(None, [*notes, *groups]))

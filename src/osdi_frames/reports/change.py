@@ -15,11 +15,11 @@ from osdi_frames.errors import InvalidArgument, MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import counted, quoted
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.acts import ACTION_NAMES, Acts, noted
+from osdi_frames.reports.acts import ACTION_NAMES, Acts, not_known_to_be_new, noted
 from osdi_frames.reports.columns import Convert, convert_columns, local, text, utc, whole, zone_note
 from osdi_frames.reports.groups import By, group, named_keys
 from osdi_frames.reports.known import RECEIPTS, Duration, Known, TimeLike, latest_time, moment, parsed
-from osdi_frames.reports.measures import IS_NEW, show_key
+from osdi_frames.reports.measures import IS_NEW, Z, show_key
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 
 
@@ -136,6 +136,8 @@ def compare(
         - now: the number in the last period
         - change: now less before
         - change_share: change over before; missing if before is 0
+        - by_chance: whether chance alone can make such a change of so few: 0 lies in the 95% interval of the difference
+          of two Poisson counts, change ± 1.96 √(before + now)
 
     Raises
     ------
@@ -237,6 +239,8 @@ def changes(
         - now: the number in the last period
         - change: now less before
         - change_share: change over before; missing if before is 0
+        - by_chance: whether chance alone can make such a change of so few: 0 lies in the 95% interval of the difference
+          of two Poisson counts, change ± 1.96 √(before + now)
 
     Raises
     ------
@@ -275,12 +279,10 @@ def changes(
         }
         for figure, count in figures_of.items():
             counts.setdefault(figure, []).append(int(count))
-    unknown = int((first["period"].isin(range(2)) & first[IS_NEW].isna()).sum())
     figures = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
     figures = _with_change(figures[figures.any(axis=1)])
     notes = [*acts.notes, *periods.notes]
-    people = f"{counted(unknown, 'person', 'people')} who acted for the first time {'is' if unknown == 1 else 'are'}"
-    of_unknown = [f"not known: whether {people} new"] if unknown else []
+    of_unknown = not_known_to_be_new(first[first["period"].isin(range(2))])
     return periods.noted(noted(figures, notes, [*of_unknown, *periods.newer_notes, *periods.doubtful_notes]))
 
 
@@ -338,6 +340,8 @@ def _with_change(counts: pd.DataFrame) -> pd.DataFrame:
     result = counts.fillna(0).astype("int64").set_axis(["before", "now"], axis="columns")
     result["change"] = result["now"] - result["before"]
     result["change_share"] = result["change"] / result["before"].where(result["before"] > 0)
+    spread = Z * np.sqrt(result["before"] + result["now"])
+    result["by_chance"] = (result["change"].abs() <= spread).astype("boolean")
     return result
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from statistics import NormalDist
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -12,12 +11,13 @@ from numpy.typing import NDArray
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import counted, quoted
-from osdi_frames.reports.acts import Acts, known_action, noted
-from osdi_frames.reports.groups import By
+from osdi_frames.reports.acts import Acts, known_action, not_known_to_be_new, noted
+from osdi_frames.reports.groups import By, Groups, group_periods
 from osdi_frames.reports.known import Duration, TimeLike, parsed
+from osdi_frames.reports.measures import IS_NEW, Z
 from osdi_frames.reports.spelling import Spelling, checked_spelling
+from osdi_frames.tables.schema import NONE
 
-_Z: Final = NormalDist().inv_cdf(0.975)  # the quantile of a 95% interval
 _STEPS: Final = ("signed", "rsvped", "attended")
 
 
@@ -101,7 +101,7 @@ def funnel(
     checked_spelling(spelling)
     if touch not in ("start", "first"):
         raise InvalidArgument(f"funnel: touch is 'start' or 'first', not {quoted(touch)}")
-    limit = _duration(within)
+    limit = _duration(within, "funnel", "within")
     acts, doubtful_notes = Acts.of(
         actions, "action", report="funnel", include=include, by=by, now=now
     ).without_doubtful()
@@ -143,10 +143,10 @@ def _with_steps(labels: pd.Index, steps: Sequence[str]) -> pd.MultiIndex:
     return pd.MultiIndex.from_arrays([*levels, of_rows], names=[*labels.names, "step"])
 
 
-def _duration(within: Duration) -> pd.Timedelta:
-    limit = parsed(pd.Timedelta, within)
+def _duration(length: Duration, report: str, argument: str) -> pd.Timedelta:
+    limit = parsed(pd.Timedelta, length)
     if limit is None or limit < pd.Timedelta(0):
-        raise InvalidArgument(f"funnel: within is a time, as '30D', not {quoted(within)}")
+        raise InvalidArgument(f"{report}: {argument} is a time, as '30D', not {quoted(length)}")
     return limit
 
 
@@ -208,12 +208,12 @@ def _shares(chains: pd.DataFrame, number: NDArray[np.int64], order: NDArray[np.i
     n, p = np.where(first > 0, first, np.nan), share.copy()
     p[:, :1] = np.nan
     median[:, 0] = np.nan
-    middle, spread = p + _Z**2 / (2 * n), _Z * np.sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))
+    middle, spread = p + Z**2 / (2 * n), Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
     columns = {
         "of_first": share,
         "of_previous": of_previous,
-        "low": np.maximum((middle - spread) / (1 + _Z**2 / n), 0),
-        "high": np.minimum((middle + spread) / (1 + _Z**2 / n), 1),
+        "low": np.maximum((middle - spread) / (1 + Z**2 / n), 0),
+        "high": np.minimum((middle + spread) / (1 + Z**2 / n), 1),
         "median_days": median,
     }
     shares = {name: values.ravel() for name, values in columns.items()}
@@ -226,14 +226,16 @@ def attribution(
     *,
     by: By = "source",
     touch: Literal["first", "last", "both"] = "first",
+    lookback: Duration = "90D",
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
     """Count the people who acted by the source that brought them.
 
-    ``touch="first"`` takes the source of their first act of any kind, which brought them into the archive;
-    ``touch="last"`` that of their first act of the kind `to`. If both are the same act, each counts it. Each person is
-    in one row, so the sum is the number of people. Acts without a date come after those with one.
+    ``touch="first"`` takes the source of their first act of any kind, which brought them into the archive.
+    ``touch="last"`` takes that of their first act of the kind `to`, or, if this has none, that of their latest act with
+    a source in the time of `lookback` before it; `note` has the number of these people. Each person is in one row, so
+    the sum is the number of people. Acts without a date come after those with one.
 
     Parameters
     ----------
@@ -243,9 +245,11 @@ def attribution(
     to
         a value of `action`: the people who did this are counted
     by
-        a column, or several: source, referrer, website, …
+        a column, or several: source, referrer, website, title, …
     touch
         ``first``, ``last``, or ``both``
+    lookback
+        the longest time from an act with a source to a later act `to` without one
     include
         reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
         others
@@ -287,11 +291,15 @@ def attribution(
     checked_spelling(spelling)
     acts = Acts.of(actions, "action", "number", report="attribution", include=include, by=by)
     known_action(to, acts.rows, report="attribution", argument="to")
+    limit = _duration(lookback, "attribution", "lookback")
     last = acts.first_of_each(to)
     first = acts.first_of_each()
     first = first[first["person_id"].isin(last["person_id"])]
+    last_touched = _with_value(acts, last, limit, acts.groups(acts.rows.index, by, spelling))
     touched = {
-        name: rows.index for name, rows in (("first", first), ("last", last)) if touch in (name, "both")
+        name: index
+        for name, index in (("first", first.index.to_numpy()), ("last", last_touched))
+        if touch in (name, "both")
     }
     groups = acts.groups(pd.Index(np.concatenate([*touched.values()]), dtype="int64"), by, spelling)
     numbers = np.split(groups.number.to_numpy(), len(touched))
@@ -304,4 +312,88 @@ def attribution(
     notes = acts.notes
     if touch != "last" and (earlier := int((~first["person_id"].isin(acts.started)).sum())):
         notes.append(f"{counted(earlier, 'person', 'people')} acted before the first act in the frame")
+    if touch != "first" and (passed := int((last_touched != last.index).sum())):
+        length = _in_words(lookback, limit)
+        notes.append(f"last touch: of {counted(passed, 'person', 'people')} an act up to {length} before")
     return noted(table, notes, groups.notes)
+
+
+def _with_value(acts: Acts, rows: pd.DataFrame, limit: pd.Timedelta, groups: Groups) -> NDArray[np.int64]:
+    """Return for each of some acts the row of the latest act of its person, up to it, that has a value to group by.
+
+    It is the act itself where the other is earlier than `limit` before, or where none has a value.
+    """
+    has_value = np.asarray((groups.labels.to_frame().astype("str") != NONE).any(axis=1))[groups.number]
+    own, with_value = rows.index.to_series(), acts.rows.index.to_series().where(has_value)
+    latest = with_value.groupby(acts.rows["person_id"]).ffill().loc[rows.index].fillna(own).astype("int64")
+    is_recent = rows["date"] - acts.rows["date"].loc[latest].set_axis(rows.index) <= limit
+    return np.asarray(latest.where(is_recent, own), dtype="int64")
+
+
+def growth(
+    actions: pd.DataFrame,
+    by: By = "source",
+    freq: str = "M",
+    *,
+    include: Iterable[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the people who are new to the list in each period, by what brought them.
+
+    People are new to the list whose first act in the archive is at most a day from their created date (see
+    `engagement`). They are counted in the period of this act, by its source, its title or another column. The sum of a
+    column is the number of people whom one value brought.
+
+    Parameters
+    ----------
+    actions
+        one row per act, with person_id, date, number, is_new and the columns of `by`, as
+        ``osdi_frames.open(source).actions()`` returns it
+    by
+        a column, or several: source, referrer, title, action, …
+    freq
+        a period of pandas: ``D``, ``W`` (Monday to Sunday), ``M``, ``Q``, ``Y``, …
+    include
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
+    spelling
+        ``merged`` counts different spellings of one source, referrer, website, region or country in one column;
+        ``exact`` keeps them apart
+
+    Returns
+    -------
+    DataFrame
+        indexed by date, the start of the period (UTC), with a column per value, most people first: the number of new
+        people. The attribute `caveat` says of how many people it is not known whether they are new, who are not counted
+
+    Raises
+    ------
+    MissingColumn
+        the frame lacks a needed column
+    InvalidArgument
+        `freq` is not a period
+
+    Examples
+    --------
+    >>> actions = pd.DataFrame({
+    ...     "person_id": ["ann", "bob", "ann", "cat"],
+    ...     "date": pd.to_datetime(["2026-05-01", "2026-05-09", "2026-06-02", "2026-06-03"], utc=True),
+    ...     "number": [1, 1, 2, 1],
+    ...     "is_new": [True, False, False, True],
+    ...     "source": ["email", "email", "web", "web"],
+    ... })
+    >>> growth(actions).to_dict("list")
+    {'email': [1, 0], 'web': [0, 1]}
+    """
+    checked_spelling(spelling)
+    acts = Acts.of(actions, "number", IS_NEW, report="growth", include=include, by=by)
+    first = acts.first_of_each()
+    first = first[first["person_id"].isin(acts.started)]
+    new = first[first[IS_NEW].fillna(False)]
+    groups = acts.groups(new.index, by, spelling)
+    rows = new.reset_index(drop=True)
+    periods = group_periods(rows, "date", freq, report="growth")
+    counts = groups.spread(pd.Series(1, rows.index), periods.number, groups.number)
+    counts = counts.reindex(range(len(periods.labels)), fill_value=0).set_axis(periods.labels)
+    table = groups.label_columns(counts, counts.sum())
+    return noted(table, acts.notes, [*not_known_to_be_new(first), *groups.notes])

@@ -13,7 +13,7 @@ import pandas as pd
 
 from osdi_frames.reports import measures
 from osdi_frames.reports.change import changes, compare, news
-from osdi_frames.reports.conversion import attribution, funnel
+from osdi_frames.reports.conversion import attribution, funnel, growth
 from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.known import RECEIPTS
@@ -140,6 +140,14 @@ def _funnel(tables: TablesRead, choices: Choices) -> pd.DataFrame:
     return report if report["people"].iloc[1] else report.iloc[:0]
 
 
+def _growth_by_title(tables: TablesRead, choices: Choices) -> pd.DataFrame:
+    """Return the number of people whom each act brought, whatever the month, most first."""
+    by_month = growth(tables[COUNTED_ACTS.table], ["action", "title"], include=choices.include)
+    report = by_month.sum().to_frame("new")
+    report.attrs = by_month.attrs
+    return report
+
+
 def _without_total(name: str) -> Measure:
     """Declare a column of counts without a total."""
     return Measure(name, total=None)
@@ -155,6 +163,7 @@ _COMPARED: Final = (
     Measure("now"),
     Measure("change", "change"),
     Measure("change_share", "change share", ("change", "before"), "float64"),
+    Measure("by_chance", "flag", None, "boolean"),
 )
 
 REPORTS_ON_CHANGE: Final = (
@@ -246,6 +255,16 @@ REPORTS_ON_PEOPLE: Final = (
         part=_WHO,
         caption=_COMING,
         in_time=True,
+    ),
+    Report(
+        replace(COUNTED_PEOPLE, count="new"),
+        "growth_by_title",
+        "New people by what brought them",
+        own_measures=(Measure("new"),),
+        function=_growth_by_title,
+        needs=_acts("number", "is_new", "action", "title"),
+        part=_WHO,
+        caption="The act that brought somebody is their first.",
     ),
     Report(
         COUNTED_PEOPLE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from statistics import NormalDist
 from typing import Any, Final, Literal, TypeAlias
 
 import pandas as pd
@@ -16,11 +17,17 @@ Computed: TypeAlias = Mapping[str, pd.Series]
 Compute: TypeAlias = Callable[[Grouped, Computed], pd.Series]
 """A function of the grouped rows and of the measures computed before, which returns a value for each group."""
 
-Unit: TypeAlias = Literal["number", "decimal", "change", "share", "change share", "time", "text", "mark"]
+Unit: TypeAlias = Literal[
+    "number", "decimal", "change", "share", "change share", "time", "text", "mark", "flag"
+]
 
+#: The quantile of the normal distribution for intervals of 95%.
+Z: Final = NormalDist().inv_cdf(0.975)
 #: The column that says whether an act is the first of a person who was not on the list before.
 IS_NEW: Final = "is_new"
 
+#: What is shown where a column of booleans is true.
+_TRUE: Final[Mapping[Unit, str]] = {"mark": "=", "flag": "yes"}
 _UNIT_FORMATS: Final[Mapping[Unit, str]] = {
     "number": ",",
     "decimal": ",.1f",
@@ -29,7 +36,6 @@ _UNIT_FORMATS: Final[Mapping[Unit, str]] = {
     "change share": "+,.1%",
     "time": "%Y-%m-%d",
     "text": "",
-    "mark": "",
 }
 
 
@@ -72,13 +78,13 @@ def show(value: Any, unit: Unit) -> str:
 
     >>> show(1234, "number"), show(0.125, "share"), show(pd.Timestamp("2026-05-01 18:00"), "time"), show(pd.NA, "share")
     ('1,234', '12.5%', '2026-05-01', '–')
-    >>> show(True, "mark"), show(False, "mark"), show(pd.NA, "mark")
-    ('=', '', '')
+    >>> show(True, "mark"), show(False, "mark"), show(True, "flag"), show(False, "flag")
+    ('=', '', 'yes', '')
     >>> show(7, "change"), show(0, "change"), show(0.0, "change share")
     ('+7', '±0', '±0.0%')
     """
-    if unit == "mark":
-        return "=" if pd.notna(value) and value else ""
+    if unit in _TRUE:
+        return _TRUE[unit] if pd.notna(value) and value else ""
     if pd.isna(value):
         return "–"
     text = f"{value:{_UNIT_FORMATS[unit]}}"

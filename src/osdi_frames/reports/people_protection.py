@@ -38,6 +38,8 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
         return _retention
     if columns == {"people", "share"}:
         return _columns("people")
+    if columns == {"new"}:
+        return _columns("new")
     return next((protect for needed, protect in _BY_COLUMNS if needed <= columns), None)
 
 

@@ -40,6 +40,7 @@ _WORDS: Final = {
     "rsvped": "RSVPed",
     "kept": "as before",
     "change_share": "change in %",
+    "by_chance": "can be chance",
     "of_first": "of the first step",
     "of_previous": "of the step before",
     "low": "at least (95%)",
