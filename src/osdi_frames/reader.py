@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
@@ -31,7 +32,7 @@ from osdi_frames.tables import TABLES, known_prefixes
 from osdi_frames.tables.actions import ACTIONS
 
 if TYPE_CHECKING:
-    from osdi_frames.store.store import Store
+    from osdi_frames.store.store import Reading, Store
 
 
 class Settings(TypedDict, total=False):
@@ -160,7 +161,9 @@ class Reader:
             return parse(plan, chunks, observer, cores=cores)
         store, parts = self._store(self.store), self._parts(observer)
         writes = not isinstance(self.source, FilePartition)
-        return store.read(plan, parts, observer, cores=cores, progress=self.progress, writes=writes)
+        return _results(
+            store.opened(plan, parts, observer, cores=cores, progress=self.progress, writes=writes)
+        )
 
     def _store(self, folder: str | os.PathLike[str]) -> Store:
         """Open the store of this source."""
@@ -306,3 +309,9 @@ class TableMethod:
 
     def __get__(self, reader: Reader | None, owner: type[Reader]) -> TableCall:
         return TableCall(self.table, reader)
+
+
+def _results(opened: AbstractContextManager[Reading]) -> Iterator[GroupResult]:
+    """Yield the results of a pass with a store, which is closed at the end."""
+    with opened as reading:
+        yield from reading.results()

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import osdi_frames as of
-from osdi_frames.store import matching
+from osdi_frames.parsing import group
+from osdi_frames.store import matching, segments
 from osdi_frames.tables import TABLES
 from tests.layouts import zipped, zstd
 from tests.strategies import documents
@@ -85,9 +86,9 @@ def findings(folder: Path, tables: list[str], **options: Any) -> tuple[list[pd.D
     return found, [str(warning.message) for warning in caught]
 
 
-def a_store_changes_nothing(history: list[Any], segment_bytes: int, tables: list[str]) -> None:
+def a_store_changes_nothing(history: list[Any], sizes: tuple[int, ...], tables: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "SEGMENT_BYTES", segment_bytes)
+        cut(patch, *sizes)
         folder, kept = Path(name, "archive"), Path(name, "store")
         folder.mkdir()
         for steps in history:
@@ -110,19 +111,29 @@ def histories(*, most: int) -> st.SearchStrategy[list[Any]]:
     )
 
 
-SIZES = st.sampled_from([1, 500, 3000, 64 << 20])
+#: Of a segment, of a group, and of the documents of groups that are parsed together.
+SIZES = st.tuples(
+    st.sampled_from([1, 500, 3000, 64 << 20]), st.sampled_from([1, 16 << 20]), st.sampled_from([1, 1 << 20])
+)
+
+
+def cut(patch: pytest.MonkeyPatch, of_segment: int, of_group: int, together: int) -> None:
+    """Let readings cut files so small that several segments and groups come of them."""
+    patch.setattr(matching, "SEGMENT_BYTES", of_segment)
+    patch.setattr(group, "_GROUP_SIZE", of_group)
+    patch.setattr(segments, "_TOGETHER", together)
 
 
 @settings(max_examples=3, deadline=None)
 @given(histories(most=2), SIZES)
-def test_a_reading_with_a_store_is_a_fresh_reading(history: list[Any], segment_bytes: int) -> None:
-    a_store_changes_nothing(history, segment_bytes, SEVERAL)
+def test_a_reading_with_a_store_is_a_fresh_reading(history: list[Any], sizes: tuple[int, ...]) -> None:
+    a_store_changes_nothing(history, sizes, SEVERAL)
 
 
 @pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(histories(most=5), SIZES)
 def test_of_200_histories_every_reading_with_a_store_is_a_fresh_one(
-    history: list[Any], segment_bytes: int
+    history: list[Any], sizes: tuple[int, ...]
 ) -> None:
-    a_store_changes_nothing(history, segment_bytes, [*TABLES])
+    a_store_changes_nothing(history, sizes, [*TABLES])

@@ -26,13 +26,13 @@ from osdi_frames.problems import Policy
 from osdi_frames.resolving import actions
 from osdi_frames.resolving.resolver import Collected
 from osdi_frames.sources.files import MANIFEST
-from osdi_frames.store import matching, resolved
+from osdi_frames.store import resolved
 from osdi_frames.tables import TABLES, element_types
 from tests.pulls import manifest_of, write_pull
 
 from .kept import comments, signed
 from .test_flips import flip
-from .test_histories import CHANGES, LINES, NAMES, SIZES, write
+from .test_histories import CHANGES, LINES, NAMES, SIZES, cut, write
 
 #: Columns of every version, and of titles, as reports ask for them.
 STATES = ("event_id", "fetched_at", "total_accepted", "source_file")
@@ -156,10 +156,10 @@ def flat(value: Any) -> list[Any]:
 
 
 def kept_rows_are_resolved_rows(
-    first: Iterable[Any], steps: Iterable[Any], requests: list[Asked], segment_bytes: int
+    first: Iterable[Any], steps: Iterable[Any], requests: list[Asked], sizes: tuple[int, ...]
 ) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "SEGMENT_BYTES", segment_bytes)
+        cut(patch, *sizes)
         folder, kept = Path(name, "archive"), Path(name, "store")
         folder.mkdir()
         pulled(folder)
@@ -177,18 +177,18 @@ def kept_rows_are_resolved_rows(
 @settings(max_examples=6, deadline=None)
 @given(FIRST, STEPS, st.lists(asked(), min_size=1, max_size=3), SIZES)
 def test_resolved_rows_that_are_kept_change_nothing(
-    first: Any, steps: Any, requests: list[Asked], segment_bytes: int
+    first: Any, steps: Any, requests: list[Asked], sizes: tuple[int, ...]
 ) -> None:
-    kept_rows_are_resolved_rows(first, steps, requests, segment_bytes)
+    kept_rows_are_resolved_rows(first, steps, requests, sizes)
 
 
 @pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(FIRST, STEPS, st.lists(asked(), min_size=1, max_size=4), SIZES)
 def test_of_300_archives_resolved_rows_that_are_kept_change_nothing(
-    first: Any, steps: Any, requests: list[Asked], segment_bytes: int
+    first: Any, steps: Any, requests: list[Asked], sizes: tuple[int, ...]
 ) -> None:
-    kept_rows_are_resolved_rows(first, steps, requests, segment_bytes)
+    kept_rows_are_resolved_rows(first, steps, requests, sizes)
 
 
 def refuse(*_: Any, **__: Any) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import tempfile
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Final, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -42,6 +45,7 @@ _CHECKED: Final[Mapping[int, int]] = {
     zstd.CompressionParameter.checksum_flag: 1,
 }
 _OTHERS = "documents"  # that are not clean: each reading parses them
+_TOGETHER = 1 << 20  # bytes, compressed, of these that are parsed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +120,23 @@ class Segment:
         write_about(self.folder / _ABOUT, about)
 
     def read(
-        self, number: int, plan: Plan, whole: Plan, before: int, *, shown: Plan | None = None
+        self, number: int, others: Others, whole: Plan, before: int, *, shown: Plan | None = None
     ) -> GroupResult:
-        """Return what a plan finds in a group; `before` it are so many documents.
+        """Return what the plan of `others` finds in a group; before the segment are so many documents.
 
         Rows are those that the plan `shown` has; it has some of the columns. Whatever is raised is a sign of damage.
         """
-        about, shown = self.groups[number], shown or plan
-        rows = [*self._rows(about, shown, whole)]
-        others = self._table(about, _OTHERS) if _OTHERS in about["tables"] else None
+        about, plan = self.groups[number], others.plan
+        rows = [*self._rows(about, shown or plan, whole)]
         clean = GroupResult(documents=about["clean"], rows=rows, pages=_listed(about["pages"], plan))
         if plan.inspects:
             clean = replace(clean, files={*about["files"]}, keys=[*map(_key, about["keys"])])
-        return _served(plan, clean, others, before, shown)
+        return _served(clean, others.of(number), before, shown or plan)
+
+    def others(self, number: int) -> pa.Table | None:
+        """Return the documents of a group that are not clean, where there are any."""
+        about = self.groups[number]
+        return self._table(about, _OTHERS) if _OTHERS in about["tables"] else None
 
     def _rows(self, about: Mapping[str, Any], plan: Plan, whole: Plan) -> Iterator[tuple[Select, pa.Table]]:
         """Yield the columns of a plan; the keys of entries are those of their elements."""
@@ -153,6 +161,40 @@ class Segment:
         # Not `read_table`, which takes twice as long since it can also read data sets.
         with pq.ParquetFile(_path(self.folder, group, name), page_checksum_verification=True) as file:
             return file.read(columns, use_threads=False)  # groups are read in threads
+
+
+@dataclass(slots=True)
+class Others:
+    """What a plan finds in the documents of a segment that are not clean, which each reading parses.
+
+    Those of several groups are parsed together, since a query of one document takes as long as one of a thousand.
+    """
+
+    segment: Segment
+    plan: Plan
+    found: dict[int, GroupResult | None] = field(default_factory=dict)
+    """What was found in groups that were not asked for yet."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Groups are read in threads."""
+
+    def of(self, number: int) -> GroupResult | None:
+        """Return what is found in a group; None where all of it is clean."""
+        with self.lock:
+            if number not in self.found:
+                self.found |= self._together(number)
+            return self.found.pop(number)
+
+    def _together(self, first: int) -> dict[int, GroupResult | None]:
+        """Return what is found in a group and those that follow, as far as their documents are few."""
+        groups = self.segment.groups[first:]
+        sizes = np.cumsum([about["tables"].get(_OTHERS, 0) for about in groups])
+        numbers = range(first, first + max(1, int(np.count_nonzero(sizes <= _TOGETHER))))
+        tables = {number: rows for number in numbers if (rows := self.segment.others(number)) is not None}
+        if not tables:
+            return dict.fromkeys(numbers)
+        found = _of_others(self.plan, pa.concat_tables(tables.values()))
+        starts = [rows[ELEMENT][0].as_py() for rows in tables.values()]
+        return {**dict.fromkeys(numbers), **dict(zip(tables, _cut(found, starts), strict=True))}
 
 
 @dataclass(slots=True)
@@ -202,7 +244,7 @@ class Draft:
         ]
         clean = replace(clean, rows=rows, pages=_listed(clean.pages, plan))
         clean = clean if plan.inspects else GroupResult(clean.documents, rows=rows, pages=clean.pages)
-        return _served(plan, clean, others, before, plan)
+        return _served(clean, _of_others(plan, others) if len(others) else None, before, plan)
 
     def _write(self, number: int, clean: GroupResult, others: pa.Table) -> None:
         """Write what is known of a group, whose first document has a number."""
@@ -338,25 +380,45 @@ def _typed(rows: pa.Table, select: Select) -> pa.Table:
     return rows
 
 
-def _served(plan: Plan, clean: GroupResult, others: pa.Table | None, before: int, shown: Plan) -> GroupResult:
-    """Return what a plan finds in a group, with the rows of the plan `shown`, numbered as elements of the reading."""
+def _served(clean: GroupResult, others: GroupResult | None, before: int, shown: Plan) -> GroupResult:
+    """Return what is found in a group, with the rows of the plan `shown`, numbered as elements of the reading."""
     result, parts = clean, defaultdict(list, {select: [rows] for select, rows in clean.rows})
-    if others is not None and len(others):
-        result = _of_others(plan, replace(clean, rows=[]), others)
-        mended = {select.table: rows for select, rows in result.rows}
+    if others is not None:
+        result = replace(
+            clean,
+            documents=clean.documents + others.documents,
+            findings=others.findings,
+            keys=[*clean.keys, *others.keys],
+            pages=[*clean.pages, *others.pages],
+        )
+        mended = {select.table: rows for select, rows in others.rows}
         for select in chain.from_iterable(shown.selects.values()):
             if select.table in mended:
                 parts[select].append(mended[select.table].select([*_columns(select)]))
     return _numbered(with_rows(result, shown, parts), before)
 
 
-def _of_others(plan: Plan, clean: GroupResult, others: pa.Table) -> GroupResult:
-    """Add what is found in the documents that are not clean; those of an inspection are not for any plan."""
-    if plan.inspects:
-        return add_mended(plan, clean, others)
-    found = read_group(plan, others)
-    pages, documents = [*clean.pages, *found.pages], clean.documents + found.documents
-    return replace(found, documents=documents, pages=pages, findings=[*clean.findings, *found.findings])
+def _of_others(plan: Plan, others: pa.Table) -> GroupResult:
+    """Return what is found in the documents that are not clean; those of an inspection are not for any plan."""
+    return add_mended(plan, GroupResult(), others) if plan.inspects else read_group(plan, others)
+
+
+def _cut(found: GroupResult, starts: Sequence[int]) -> Iterator[GroupResult]:
+    """Yield what was found from each of some numbers of elements on; how many documents there are, at first."""
+    for start, end in pairwise([*starts, math.inf]):
+
+        def are_here(rows: pa.Table, start: float = start, end: float = end) -> pa.Array:
+            numbers = rows[ELEMENT].to_numpy()
+            return pa.array((numbers >= start) & (numbers < end))
+
+        yield replace(
+            found,
+            documents=found.documents if start == starts[0] else 0,
+            rows=[(select, rows.filter(are_here(rows))) for select, rows in found.rows],
+            findings=[each for each in found.findings if start <= each.number < end],
+            keys=[each for each in found.keys if start <= each.number < end],
+            pages=[page for page in found.pages if start <= page.number < end],
+        )
 
 
 def _numbered(result: GroupResult, before: int) -> GroupResult:

@@ -33,7 +33,7 @@ from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
 from osdi_frames.store.matching import Match, joined, matched
 from osdi_frames.store.resolved import Resolved, ResolvedDraft, Wanted, is_resolved
-from osdi_frames.store.segments import DRAFT, NAME, Draft, Segment, is_segment, parsed, remove_folder
+from osdi_frames.store.segments import DRAFT, NAME, Draft, Others, Segment, is_segment, parsed, remove_folder
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
 #: Bytes of files from which on resolved rows are kept: of fewer they are resolved as quickly as they are read.
@@ -104,23 +104,6 @@ class Store:
             digest.update(metadata.version(library).encode())
         return digest.hexdigest()
 
-    def read(
-        self,
-        plan: Plan,
-        parts: Sequence[Part],
-        observer: Observer,
-        *,
-        cores: int | None = None,
-        progress: bool | None = None,
-        writes: bool = True,
-    ) -> Iterator[GroupResult]:
-        """Yield what a plan finds in the files of an archive, group by group, as `parse` does.
-
-        What the store lacks is added to it, unless another process adds something, or it does not `write`.
-        """
-        with self.opened(plan, parts, observer, cores=cores, progress=progress, writes=writes) as reading:
-            yield from reading.results()
-
     @contextlib.contextmanager
     def opened(
         self,
@@ -132,7 +115,10 @@ class Store:
         progress: bool | None = None,
         writes: bool = True,
     ) -> Iterator[Reading]:
-        """Return a pass over the files of an archive, as for `read`, during which nothing is removed."""
+        """Return a pass over the files of an archive, during which nothing is removed.
+
+        What the store lacks is added to it, unless another process adds something, or it does not `write`.
+        """
         with contextlib.ExitStack() as locks:
             is_open = locks.enter_context(_locked(self.folder / _READING, shared=True))
             reading = Reading(self, plan, observer, writes, progress, cores or cores_of_process())
@@ -319,7 +305,7 @@ class Reading:
     """How many precede what is read next."""
 
     def results(self) -> Iterator[GroupResult]:
-        """Yield what is found in the files, in their order."""
+        """Yield what the plan finds in the files, group by group in their order, as `parse` does."""
         with bar("reading", self.progress, unit="B") as done:
             done.reset(sum(map(_bytes, self.runs)))
             try:
@@ -414,14 +400,15 @@ class Reading:
         self.used.append(segment)
         for problem in segment.problems:
             self.observer.handle(problem)
+        others = Others(segment, self.plan)
         for number in range(len(segment.groups)):
-            yield partial(self._group, match, number, self.documents), _nothing
+            yield partial(self._group, match, number, others, self.documents), _nothing
         self.documents += segment.documents
 
-    def _group(self, match: Match, number: int, before: int) -> GroupResult | None:
+    def _group(self, match: Match, number: int, others: Others, before: int) -> GroupResult | None:
         """Read a group of a segment, or parse its documents again where anything of it cannot be read."""
         try:
-            return match.segment.read(number, self.plan, self.store.whole, before, shown=self.shown)
+            return match.segment.read(number, others, self.store.whole, before, shown=self.shown)
         except Exception:  # noqa: BLE001 (a changed byte can lead to any error)
             self.damaged.append(match)
         groups = grouped(read_parts(match.parts, _ignore, limits=self.store.limits, progress=False))
