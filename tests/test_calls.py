@@ -232,7 +232,11 @@ def test_a_mistyped_method_of_an_archive_names_the_nearest():
 
 def test_every_table_is_a_method_and_what_only_its_frame_has_names_the_call(little):
     archive = of.open(little)
-    methods = {name: method.table for name, method in vars(of.Archive).items() if hasattr(method, "table")}
+    methods = {
+        name: method.table
+        for name, method in inspect.getmembers_static(of.Archive)
+        if hasattr(method, "table")
+    }
     assert methods == {name: name for name in TABLES} | {"campaigns": "event_campaigns"}
     for name in ("donations", "signature_tags", "actions"):
         pd.testing.assert_frame_equal(getattr(archive, name)(), archive.table(name))

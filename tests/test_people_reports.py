@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 
 import dask.dataframe
 import duckdb
@@ -29,8 +30,15 @@ from tests.people import (
     check_retention,
     check_steps,
 )
+from tests.supporters import check_amounts, check_levels, check_supporters
 
 FEW = settings(max_examples=12)
+AMOUNTS = st.fixed_dictionaries(
+    {
+        "amount": st.none() | st.integers(0, 10**6).map(lambda cents: Decimal(cents) / 100),
+        "currency": st.sampled_from([None, "USD", "EUR"]),
+    }
+)
 REPORTS = {
     "engagement": of.engagement,
     "retention": of.retention,
@@ -311,3 +319,22 @@ def test_an_act_that_does_not_count_makes_nobody_returning():
 def test_a_wrong_argument_says_what_would_be_right(call, said):
     with pytest.raises((InvalidArgument, MissingColumn), match=said):
         call(frame(ROWS))
+
+
+@FEW
+@given(TOUCHES | ACTS, st.none() | st.integers(0, 900).map(lambda days: START + timedelta(days=days)))
+def test_supporters_are_what_a_plain_count_of_each_person_says(rows, as_of):
+    check_supporters(rows, frame(rows).assign(title="Park"), as_of)
+
+
+@FEW
+@given(TOUCHES | ACTS, st.none() | st.integers(0, 120).map(lambda days: START + timedelta(days=days)))
+def test_people_by_level_are_counted_at_two_times(rows, before):
+    check_levels(rows, frame(rows), before)
+
+
+@FEW
+@given(ACTS, st.lists(AMOUNTS, min_size=30, max_size=30))
+def test_amounts_of_supporters_are_exact_sums_by_currency(rows, amounts):
+    paid = [row | amount for row, amount in zip(rows, amounts, strict=False)]
+    check_amounts(paid, frame(paid).assign(**{name: [row[name] for row in paid] for name in amounts[0]}))

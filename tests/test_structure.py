@@ -30,7 +30,7 @@ LAYERS = [
     {"resolving"},
     {"kept"},
     {"reader", "privacy"},
-    {"reports", "output"},
+    {"reports", "output", "table_methods"},
     {"local_time", "plots", "sample"},
     {"client", "contents", "dask", "keywords", "page", "receiver", "sandbox"},
     {"shown_report"},

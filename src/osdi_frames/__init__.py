@@ -114,6 +114,10 @@ if TYPE_CHECKING:
     from osdi_frames.reports.signatures import (
         signatures_over_time as signatures_over_time,
     )
+    from osdi_frames.reports.supporters import Levels as Levels
+    from osdi_frames.reports.supporters import people_by_level as people_by_level
+    from osdi_frames.reports.supporters import supporter_amounts as supporter_amounts
+    from osdi_frames.reports.supporters import supporters as supporters
     from osdi_frames.shortcuts import (
         check as check,
     )
@@ -176,6 +180,7 @@ _HOMES = {
         "rsvps_by_region",
         "rsvps_over_time",
     ),
+    "reports.supporters": ("Levels", "people_by_level", "supporter_amounts", "supporters"),
     "reports.signatures": (
         "signatures_by",
         "signatures_by_month",

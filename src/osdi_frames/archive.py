@@ -17,22 +17,24 @@ from osdi_frames.keywords import Options, PrivacyOptions
 from osdi_frames.messages import quoted
 from osdi_frames.parsing.parse import Observer
 from osdi_frames.problems import Policy
-from osdi_frames.reader import Reader, TableMethod
 from osdi_frames.resolving.filters import Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tables
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
+from osdi_frames.table_methods import TableMethods
 
 if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no Parquet and no cluster
     import dask.dataframe as dd
 
     from osdi_frames.contents import Contents
     from osdi_frames.output.files import Format
+    from osdi_frames.reports.known import TimeLike
     from osdi_frames.reports.request import ReportRequest
+    from osdi_frames.reports.supporters import Levels
     from osdi_frames.shown_report import ShownReport
 
 
-class Archive(Reader):
+class Archive(TableMethods):
     """An archive, or the part of it that passes filters, of which nothing is read until asked."""
 
     def __repr__(self) -> str:
@@ -150,79 +152,29 @@ class Archive(Reader):
             self.resolution(named_tables(names, dedupe, self.filters), dedupe=dedupe, people=people)
         )
 
-    # Each table that is declared; a test keeps these equal to the declarations.
-    events = TableMethod("events")
-    """`start_date` and `end_date` are the wall clock at the place of the event (interface 2.1)."""
-    event_reminders = TableMethod("event_reminders")
-    event_identifiers = TableMethod("event_identifiers")
-    event_people = TableMethod("event_people")
-    event_campaigns = TableMethod("event_campaigns")
-    campaigns = TableMethod("event_campaigns")
-    attendances = TableMethod("attendances")
-    attendance_tags = TableMethod("attendance_tags")
-    attendance_emails = TableMethod("attendance_emails")
-    attendance_phones = TableMethod("attendance_phones")
-    attendance_addresses = TableMethod("attendance_addresses")
-    attendance_custom_fields = TableMethod("attendance_custom_fields")
-    attendance_identifiers = TableMethod("attendance_identifiers")
-    attendance_tickets = TableMethod("attendance_tickets")
-    petitions = TableMethod("petitions")
-    signatures = TableMethod("signatures")
-    signature_tags = TableMethod("signature_tags")
-    signature_emails = TableMethod("signature_emails")
-    signature_phones = TableMethod("signature_phones")
-    signature_addresses = TableMethod("signature_addresses")
-    signature_custom_fields = TableMethod("signature_custom_fields")
-    signature_identifiers = TableMethod("signature_identifiers")
-    forms = TableMethod("forms")
-    submissions = TableMethod("submissions")
-    submission_tags = TableMethod("submission_tags")
-    submission_emails = TableMethod("submission_emails")
-    submission_phones = TableMethod("submission_phones")
-    submission_addresses = TableMethod("submission_addresses")
-    submission_custom_fields = TableMethod("submission_custom_fields")
-    submission_identifiers = TableMethod("submission_identifiers")
-    fundraising_pages = TableMethod("fundraising_pages")
-    donations = TableMethod("donations")
-    donation_tags = TableMethod("donation_tags")
-    donation_emails = TableMethod("donation_emails")
-    donation_phones = TableMethod("donation_phones")
-    donation_addresses = TableMethod("donation_addresses")
-    donation_custom_fields = TableMethod("donation_custom_fields")
-    donation_identifiers = TableMethod("donation_identifiers")
-    donation_recipients = TableMethod("donation_recipients")
-    advocacy_campaigns = TableMethod("advocacy_campaigns")
-    outreaches = TableMethod("outreaches")
-    outreach_tags = TableMethod("outreach_tags")
-    outreach_emails = TableMethod("outreach_emails")
-    outreach_phones = TableMethod("outreach_phones")
-    outreach_addresses = TableMethod("outreach_addresses")
-    outreach_custom_fields = TableMethod("outreach_custom_fields")
-    outreach_identifiers = TableMethod("outreach_identifiers")
-    outreach_targets = TableMethod("outreach_targets")
-    surveys = TableMethod("surveys")
-    responses = TableMethod("responses")
-    response_tags = TableMethod("response_tags")
-    response_emails = TableMethod("response_emails")
-    response_phones = TableMethod("response_phones")
-    response_addresses = TableMethod("response_addresses")
-    response_custom_fields = TableMethod("response_custom_fields")
-    response_identifiers = TableMethod("response_identifiers")
-    uploads = TableMethod("uploads")
-    upload_tags = TableMethod("upload_tags")
-    people = TableMethod("people")
-    """Names, e-mail, phone, address and languages are each from the newest page, act or event that carries them; custom
-    fields are merged by name. `first_seen` and `last_seen` take the dates of the person and of the acts."""
-    tags = TableMethod("tags")
-    taggings = TableMethod("taggings")
-    actions = TableMethod("actions")
-    """An attendance is ``rsvped`` when it was made and, where `attended` is true, ``attended`` at the event's
-    `start_date`, else at its modified_date, and never before it was made. Who created an event ``hosted``.
+    def supporters(self, as_of: TimeLike | None = None, *, levels: Levels | None = None) -> pd.DataFrame:
+        """Return one row a person: how often, when and how they took part, and their level.
 
-    `number` counts the acts of a person that have a date and are not excluded, from 1, those that `where` leaves out as
-    well. `is_new` is true of a first act if the person was created at most a day before or after it, missing if later,
-    as by an import, or at no known time, and false of all other acts.
-    """
+        It is `osdi_frames.supporters` of the actions and people. Do not publish it, as its rows are persons.
+
+        Examples
+        --------
+        >>> import osdi_frames as of
+        >>> person = {"osdi:person": {"href": "/people/ann"}}
+        >>> signature = {"identifiers": ["platform:1"], "created_date": "2026-05-01T10:00:00Z", "_links": person}
+        >>> of.open([[{"osdi:signature": signature}]]).supporters()[["signed", "level"]].to_dict("index")
+        {'ann': {'signed': 1, 'level': 1}}
+        """
+        from osdi_frames.reports.supporters import READS, Levels, supporters
+
+        read = self.tables(READS)
+        return supporters(read["actions"], read["people"], as_of=as_of, levels=levels or Levels())
+
+    def supporter_amounts(self, as_of: TimeLike | None = None) -> pd.DataFrame:
+        """Return what each person gave, by currency: `osdi_frames.supporter_amounts` of the actions."""
+        from osdi_frames.reports.supporters import READS_OF_AMOUNTS, supporter_amounts
+
+        return supporter_amounts(self.tables(READS_OF_AMOUNTS)["actions"], as_of=as_of)
 
     def scan(
         self, name: str, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True

@@ -30,6 +30,7 @@ from tests.people import (
     check_retention,
     check_steps,
 )
+from tests.supporters import check_levels, check_supporters
 from tests.world import acts, figures, parts
 from tests.world.documents import KEYS as KEYS_OF_PULLS
 from tests.world.documents import PARENTS, START, TABLES, State
@@ -368,6 +369,8 @@ def check_people_reports(done: list[Row], actions: pd.DataFrame) -> None:
     check_steps(done, actions, ["signed", "rsvped", "attended"], 30)
     check_attribution(done, actions, "rsvped", 90)
     check_growth(done, actions)
+    check_supporters(done, actions, None)
+    check_levels(done, actions, None)
     check_comparison(done, actions, 7, None)
     check_changes(done, actions, 7, None)
     check_goals(done, actions, 3, None)
@@ -383,6 +386,7 @@ def check_analyses(reports: Mapping[str, pd.DataFrame], actions: pd.DataFrame) -
         "retention": of.retention(actions),
         "repeats": of.repeats(actions),
         "growth_by_title": of.growth(actions, ["action", "title"]).sum().to_frame("new"),
+        "people_by_level": of.people_by_level(actions),
         "attribution": of.attribution(actions, touch="both"),
         "funnel": of.funnel(actions),
     }

@@ -47,7 +47,7 @@ __all__ += ["signature_map", "weekday_hours"]
 __all__ += FUNCTIONS  # noqa: PLE0605 (names)
 
 
-#: What draws the reports of an archive on people and change; `news` and `growth_by_title` are lists.
+#: What draws the reports of an archive on people and change; the others are lists.
 _OF_ARCHIVES = {
     "changes": compare,
     "changes_by_source": compare,
@@ -66,7 +66,7 @@ def drawing(report: Report) -> Callable[..., Axes] | None:
 
     >>> from osdi_frames.reports import STANDARD
     >>> sorted(report.name for report in STANDARD if drawing(report) is None)
-    ['growth_by_title', 'news']
+    ['growth_by_title', 'news', 'people_by_level']
     """
     if report.function:
         return _OF_ARCHIVES.get(report.name)

@@ -25,6 +25,7 @@ The functions, by the frame that they take:
 
 - `rsvps`: events; `attendances`: attendances; `signatures`: signatures
 - `change`, `participation`, `conversion`: acts; `goals`: signatures; `hours`: any frame with local times
+- `supporters`: one row a person, and people by level
 - `acts`: the acts that these count, and the rows that are their person's first act
 
 The report of an archive:
@@ -73,6 +74,7 @@ from osdi_frames.reports.signatures import (
     signatures_by_website,
     signatures_over_time,
 )
+from osdi_frames.reports.supporters import Levels, people_by_level, supporter_amounts, supporters
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.tables.schema import NO_DATE, NONE
 
@@ -84,6 +86,7 @@ __all__ = [
     "STANDARD",
     "By",
     "Counting",
+    "Levels",
     "Period",
     "Report",
     "attendances_by",
@@ -102,6 +105,7 @@ __all__ = [
     "growth",
     "hosts",
     "make",
+    "people_by_level",
     "repeats",
     "retention",
     "rsvps_by",
@@ -118,6 +122,8 @@ __all__ = [
     "signatures_by_source",
     "signatures_by_website",
     "signatures_over_time",
+    "supporter_amounts",
+    "supporters",
     "suppress",
     "weekday_hours",
 ]

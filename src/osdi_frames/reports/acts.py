@@ -14,6 +14,7 @@ from osdi_frames.messages import counted, nearest, quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import (
     Convert,
+    amount,
     convert_columns,
     converted,
     identity,
@@ -50,6 +51,10 @@ _NEEDS: Final[Mapping[str, Convert]] = {
     "subject_id": text,
     "number": whole,
     IS_NEW: maybe,
+    "source": text,
+    "title": text,
+    "amount": amount,
+    "currency": text,
 }
 
 
@@ -124,24 +129,28 @@ class Acts:
         known = self.known
         if not known.note:
             return self, []
-        is_known = ~known.later
-        rows = self.rows[is_known].reset_index(drop=True)
-        frame = self.frame[is_known].reset_index(drop=True)
-        return replace(self, rows=rows, frame=frame), [known.note]
+        return self.only(~known.later), [known.note]
+
+    def only(self, is_kept: pd.Series) -> Acts:
+        """Return some of the acts."""
+        rows, frame = (some[is_kept].reset_index(drop=True) for some in (self.rows, self.frame))
+        return replace(self, rows=rows, frame=frame)
 
     def first_of_each(self, action: str | None = None) -> pd.DataFrame:
         """Return each person's first act, or first act of one kind."""
         rows = self.rows if action is None else self.rows[self.rows["action"] == action]
         return rows.dropna(subset="person_id").drop_duplicates("person_id")
 
-    def participations(self) -> pd.DataFrame:
+    def participations(self, *, are_of_action: bool = False) -> pd.DataFrame:
         """Return the acts that are another participation of their person, by action and subject.
 
         A person takes part in a subject once, by letters and forms once a day, and by each donation. An RSVP and
-        coming are one. An act without a subject is one of its own.
+        coming are one, or, with `are_of_action`, one each. An act without a subject is one of its own.
         """
         rows = self.rows.dropna(subset="person_id")
-        kind = rows["action"].map(_TABLES).fillna(rows["action"])
+        kind = rows["action"]
+        if not are_of_action:
+            kind = kind.map(_TABLES).fillna(kind)
         day = rows["date"].dt.floor("D").where(rows["action"].isin(_DAILY))
         same = pd.DataFrame(
             {"person": rows["person_id"], "kind": kind, "subject": rows["subject_id"], "day": day}

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
 
@@ -105,6 +106,12 @@ def whole(column: pd.Series) -> pd.Series:
     if counts.astype("float64").abs().sum() > _HALF and sum(map(abs, counts.dropna().tolist())) > _LARGEST:
         raise OverflowError("the sum of its values does not fit 64 bits")
     return counts
+
+
+def amount(column: pd.Series) -> pd.Series:
+    """Convert to exact decimals of two places, of which sums have room."""
+    decimals: pd.Series = column.astype(pd.ArrowDtype(pa.decimal128(38, 2)))
+    return decimals
 
 
 def utc(column: pd.Series) -> pd.Series:

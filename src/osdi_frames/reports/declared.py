@@ -21,6 +21,7 @@ from osdi_frames.reports.measures import Measure
 from osdi_frames.reports.participation import engagement, repeats, retention
 from osdi_frames.reports.report import Choices, Joined, Report, ReportFunction, Subject, TablesRead
 from osdi_frames.reports.spelling import NO_SOURCE
+from osdi_frames.reports.supporters import people_by_level
 from osdi_frames.reports.titles import CAMPAIGN_TITLES, EVENT_TITLES, PETITION_TITLES, heading
 
 COUNTED_EVENTS: Final = Subject("events", "rsvps", "RSVPs", measures.EVENT_MEASURES, CAMPAIGN_TITLES)
@@ -109,6 +110,10 @@ _CHANGED: Final = "what changed"
 _WHO: Final = "people"
 _ONCE: Final = "A person takes part in a subject once: coming after an RSVP is no other participation."
 _COMING: Final = "Coming to an event counts as an act."
+_LEVELS: Final = (
+    "In twelve months: 1 any act, 2 came to an event or took part three times, 3 hosted or took part ten times. Before "
+    "is a month before the newest act; lapsing: no act in the last three months."
+)
 _MOVED: Final = "First the five that rose most, then the five that fell most."
 _TITLES: Final = ("title", "created_date", "gone_since", "fetched_at")
 
@@ -307,6 +312,19 @@ REPORTS_ON_PEOPLE: Final = (
         needs=_acts("action", "subject_id", "number"),
         part=_WHO,
         caption=_ONCE,
+        in_time=True,
+    ),
+    Report(
+        replace(COUNTED_PEOPLE, count="now"),
+        "people_by_level",
+        "People by level",
+        own_measures=tuple(map(Measure, ("before", "now", "first", "up", "down", "lapsing"))),
+        function=lambda tables, choices: people_by_level(
+            tables[COUNTED_ACTS.table], now=choices.now, include=choices.include
+        ),
+        needs=_acts("action", "subject_id"),
+        part=_WHO,
+        caption=_LEVELS,
         in_time=True,
     ),
     Report(

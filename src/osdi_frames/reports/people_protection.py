@@ -23,12 +23,12 @@ Protect: TypeAlias = Callable[[pd.DataFrame, int], pd.DataFrame]
 def protector_of(report: pd.DataFrame) -> Protect | None:
     """Return the function that hides small counts of a report on people or change, recognised by its columns.
 
-    None is returned for every other report, and InvalidArgument raised for `hosts`, whose rows are people.
+    None is returned for every other report, and InvalidArgument raised for a report whose rows are people.
     """
     columns = {*map(str, report.columns)}
-    if "rsvps_per_event" in columns:
+    if own := next((name for name, column in _OF_SINGLE_PEOPLE.items() if column in columns), None):
         raise InvalidArgument(
-            "hosts has a row for each person, whatever the counts are; it cannot be suppressed"
+            f"{own} has a row for each person, whatever the counts are; it cannot be suppressed"
         )
     if report.index.name == "figure":
         return _changes
@@ -41,6 +41,22 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
     if columns == {"new"}:
         return _columns("new")
     return next((protect for needed, protect in _BY_COLUMNS if needed <= columns), None)
+
+
+#: The reports whose rows are people, and a column of each.
+_OF_SINGLE_PEOPLE: Final = {
+    "hosts": "rsvps_per_event",
+    "supporters": "days_since",
+    "supporter_amounts": "amount",
+}
+
+
+def _levels(report: pd.DataFrame, below: int) -> pd.DataFrame:
+    """Hide levels of few people, or of which few came, moved, stayed or lapse."""
+    counts = {name: counts_of(report[name]) for name in ("before", "now", "first", "up", "down", "lapsing")}
+    stayed = counts["now"] - counts["first"] - counts["up"] - counts["down"]
+    others = [stayed, counts["before"] - stayed, counts["now"] - counts["lapsing"]]
+    return without(report, _rows([*counts.values(), *others], below), in_time=True)
 
 
 def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
@@ -165,6 +181,7 @@ def _retention(report: pd.DataFrame, below: int) -> pd.DataFrame:
 #: The functions for reports with some columns; the first whose columns a report has is used.
 _BY_COLUMNS: Final[Sequence[tuple[set[str], Protect]]] = (
     ({"people", "first", "new", "known", "retained", "back"}, _engagement),
+    ({"before", "now", "first", "up", "down", "lapsing"}, _levels),
     ({"people", "of_first", "of_previous", "low", "high"}, _funnel),
     ({"first_people", "first_share", "last_people", "last_share"}, _columns("first_people", "last_people")),
     ({"before", "now", "change", "change_share"}, _columns("before", "now")),

@@ -44,8 +44,8 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     In reports on people and change, rows are hidden that could be computed from the sums of columns: in `engagement`,
     which loses its column `actions`, in `attribution`, in `compare`, and in `repeats`, in which at least three rows are
     hidden, since the sum of acts may be known, too. In `funnel` steps are hidden that few people reach, or few do not,
-    and with `by` whole funnels; in `retention` cohorts, and shares of few people or of all but few. `hosts` cannot be
-    suppressed, since each of its rows is a person.
+    and with `by` whole funnels; in `retention` cohorts, and shares of few people or of all but few. `hosts`,
+    `supporters` and `supporter_amounts` cannot be suppressed, since each of their rows is a person.
 
     Each report is protected alone: counts could still be computed by comparing suppressed reports of nearly the same
     rows. `osdi_frames.report` with `min_count` protects reports that are published together, and against a comparison

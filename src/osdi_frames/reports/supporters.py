@@ -1,0 +1,360 @@
+"""One row a person: how often, when and how they took part, and their level; and how many people are at each level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.frames import as_frame
+from osdi_frames.messages import nearest, quoted
+from osdi_frames.reports.acts import ACTION_NAMES, Acts, noted
+from osdi_frames.reports.columns import converted, refuse_lacking, text
+from osdi_frames.reports.known import TimeLike, moment
+
+#: The columns that `supporters` and `supporter_amounts` read, by table.
+READS: Final = {
+    "actions": (
+        *("person_id", "date", "action", "subject_id", "source", "title"),
+        *("received_at", "excluded"),
+    ),
+    "people": ("person_id",),
+}
+READS_OF_AMOUNTS: Final = {"actions": ("person_id", "date", "amount", "currency", "excluded")}
+#: Months within which somebody acted who can lapse, and the last of these in which they did not.
+_ACTIVE, _QUIET = 12, 3
+#: What levels can count.
+_FIGURES: Final = ("acts", "participations", *ACTION_NAMES)
+_COUNTS: Final = (*_FIGURES, "participations_12m", "participations_6m", "level")
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The rules by which people are at a level: the highest of which they reach one number, else 0.
+
+    A rule names ``acts``, ``participations`` or an action, and the smallest number of it in the last months.
+
+    >>> Levels({1: {"acts": 1}, 2: {"attended": 1, "donated": 2}}, months=6).months
+    6
+    """
+
+    rules: Mapping[int, Mapping[str, int]] = field(
+        default_factory=lambda: {
+            1: {"acts": 1},
+            2: {"attended": 1, "participations": 3},
+            3: {"hosted": 1, "participations": 10},
+        }
+    )
+    months: int = 12
+
+    def __post_init__(self) -> None:
+        for level, rule in self.rules.items():
+            if not isinstance(level, int) or level < 1:
+                raise InvalidArgument(f"a level is a number from 1, not {quoted(level)}")
+            for name, least in rule.items():
+                if name not in _FIGURES:
+                    raise InvalidArgument(f"a level counts no {quoted(name)}; {nearest(name, _FIGURES)}")
+                if not isinstance(least, int) or least < 1:
+                    raise InvalidArgument(f"level {level}: {name} is a number from 1, not {quoted(least)}")
+        if not isinstance(self.months, int) or self.months < 1:
+            raise InvalidArgument(f"months is a number from 1, not {quoted(self.months)}")
+
+    def of(self, counts: pd.DataFrame) -> pd.Series:
+        """Return the level of each person, given what they did in the last months."""
+        level = pd.Series(0, counts.index, dtype="int64")
+        for number, rule in sorted(self.rules.items()):
+            reached = [counts[name] >= least for name, least in rule.items()]
+            level = level.mask(np.logical_or.reduce(reached), number) if reached else level
+        return level
+
+
+@dataclass(frozen=True, slots=True)
+class _Persons:
+    """What people did up to a time."""
+
+    acts: Acts
+    as_of: pd.Timestamp
+    others: tuple[pd.DataFrame, pd.DataFrame]
+    """The acts that are another participation, and those that are one of their action."""
+
+    @classmethod
+    def of(cls, acts: Acts, as_of: pd.Timestamp) -> _Persons:
+        acts = acts.only(~(acts.rows["date"] > as_of) & acts.rows["person_id"].notna())
+        return cls(acts, as_of, (acts.participations(), acts.participations(are_of_action=True)))
+
+    def counts(self, months: int | None = None) -> pd.DataFrame:
+        """Return what each person did, ever or in the last months: a column for each of the figures of levels."""
+        rows, participations, of_actions = (
+            self._within(some, months) for some in (self.acts.rows, *self.others)
+        )
+        by_action = of_actions.groupby(["person_id", "action"]).size().unstack(fill_value=0)
+        counts = pd.DataFrame(
+            {
+                "acts": rows.groupby("person_id").size(),
+                "participations": participations.groupby("person_id").size(),
+                **{name: by_action.get(name, 0) for name in ACTION_NAMES},
+            },
+            index=pd.Index(self.acts.rows["person_id"].unique()),
+        )
+        return counts.fillna(0).astype("int64")
+
+    def _within(self, rows: pd.DataFrame, months: int | None) -> pd.DataFrame:
+        return rows if months is None else rows[rows["date"] > self.as_of - pd.DateOffset(months=months)]
+
+    @property
+    def are_lapsing(self) -> pd.Series:
+        """Whether each person acted in the last year, and not in the last months."""
+        return (self.counts(_ACTIVE)["acts"] > 0) & (self.counts(_QUIET)["acts"] == 0)
+
+
+def _known(
+    actions: pd.DataFrame,
+    as_of: TimeLike | None,
+    now: TimeLike | None,
+    include: Iterable[str],
+    *needs: str,
+    report: str,
+) -> tuple[Acts, pd.Timestamp, list[str]]:
+    """Return the acts with their people, the time up to which they count, and the note on doubtful dates."""
+    acts = Acts.of(
+        actions, "action", "subject_id", *needs, report=report, include=include, by="person_id", now=now
+    )
+    if as_of is not None:
+        return acts, moment(as_of, report=report, argument="as_of"), []
+    acts, notes = acts.without_doubtful()
+    newest = acts.known.newest
+    return acts, pd.Timestamp(0, tz="UTC") if pd.isna(newest) else newest, notes
+
+
+def supporters(
+    actions: pd.DataFrame,
+    people: pd.DataFrame | None = None,
+    *,
+    as_of: TimeLike | None = None,
+    levels: Levels = Levels(),
+    now: TimeLike | None = None,
+    include: Iterable[str] = (),
+) -> pd.DataFrame:
+    """Return one row a person: how often, when and how they took part, and their level.
+
+    A person takes part in a subject once (see `repeats`), at the first act of it; when somebody acted is decided by any
+    act. Acts without a date count ever, and in no last months. Do not publish it, as each of its rows is a person.
+
+    Parameters
+    ----------
+    actions
+        one row per act, with person_id, date, action, subject_id, source, title and received_at, as
+        ``osdi_frames.open(source).actions()`` returns it
+    people
+        one row per person, with person_id: those who never acted are rows, too
+    as_of
+        the time up to which acts count; without a zone it is UTC. By default that of the newest act without a doubtful
+        date (see `compare`)
+    levels
+        the rules of the levels. By default 1 is any act in twelve months, 2 who came to an event or took part three
+        times, 3 who hosted or took part ten times
+    now
+        as for `compare`
+    include
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
+
+    Returns
+    -------
+    DataFrame
+        indexed by person_id, in its order
+
+        - acts: the number of acts
+        - participations, participations_12m, participations_6m: the number of participations, ever, in the twelve and
+          in the six months before `as_of`
+        - signed, rsvped, attended, hosted, submitted, donated, wrote, responded: the number of participations by each
+          action alone; who came after an RSVP has one of both
+        - first, latest: the times of the first and of the latest act (UTC)
+        - days_since: the number of whole days from the latest act to `as_of`
+        - first_source, first_title: the source and the title of the first act
+        - is_lapsing: whether they acted in the twelve months before `as_of`, and not in the last three
+        - level: 0, or the highest level of `levels` that they reach
+
+    Raises
+    ------
+    MissingColumn
+        a frame lacks a needed column
+    InvalidArgument
+        `as_of` is not a time
+
+    Examples
+    --------
+    >>> actions = pd.DataFrame({
+    ...     "person_id": ["ann", "bob", "ann", "ann"],
+    ...     "date": pd.to_datetime(["2025-05-01", "2026-01-09", "2026-06-02", "2026-06-20"], utc=True),
+    ...     "action": ["signed", "signed", "rsvped", "attended"],
+    ...     "subject_id": ["park", "park", "march", "march"],
+    ...     "source": ["email", None, "web", None],
+    ...     "title": "Park",
+    ... })
+    >>> table = supporters(actions)
+    >>> table[["participations", "participations_6m", "days_since", "is_lapsing", "level"]].T.to_dict("list")
+    {'ann': [2, 1, 0, False, 2], 'bob': [1, 1, 162, True, 1]}
+    """
+    acts, as_of, notes = _known(actions, as_of, now, include, "source", "title", report="supporters")
+    persons = _Persons.of(acts, as_of)
+    ever, year = persons.counts(), persons.counts(12)
+    ever.insert(2, "participations_12m", year["participations"])
+    ever.insert(3, "participations_6m", persons.counts(6)["participations"])
+    dated = persons.acts.rows.dropna(subset="date").groupby("person_id")["date"]
+    first = persons.acts.first_of_each().set_index("person_id")
+    table = ever.assign(
+        first=dated.min(),
+        latest=dated.max(),
+        days_since=(as_of - dated.max()).dt.days.astype("Int64"),
+        first_source=first["source"],
+        first_title=first["title"],
+        is_lapsing=persons.are_lapsing,
+        level=levels.of(persons.counts(levels.months)),
+    )
+    ids = persons.acts.frame["person_id"].loc[persons.acts.rows.drop_duplicates("person_id").index]
+    table.index = pd.Index(ids.astype("str"), name="person_id")
+    table = _with_others(table, people) if people is not None else table
+    return noted(table.sort_index(), acts.notes, notes)
+
+
+def _with_others(table: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the people who never acted."""
+    people = as_frame(people, caller="supporters", columns=["person_id"])
+    refuse_lacking(people, ["person_id"], name="people", report="supporters")
+    ids = converted(people["person_id"], text, report="supporters").dropna()
+    every = table.index.union(pd.Index(ids[ids.str.strip() != ""].unique()), sort=False).rename("person_id")
+    nothing = dict.fromkeys(_COUNTS, 0) | {"is_lapsing": False}
+    return table.reindex(every).fillna(nothing).astype({name: table[name].dtype for name in nothing})
+
+
+def supporter_amounts(
+    actions: pd.DataFrame, *, as_of: TimeLike | None = None, include: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Return what each person gave, one row a person and currency: donations and tickets.
+
+    Do not publish it, as each of its rows is a person. Amounts of different currencies are never added.
+
+    Parameters
+    ----------
+    actions
+        one row per act, with person_id, date, action, subject_id, amount and currency, as
+        ``osdi_frames.open(source).actions()`` returns it
+    as_of
+        the time up to which acts count; without a zone it is UTC. By default all count
+    include
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
+
+    Returns
+    -------
+    DataFrame
+        indexed by person_id and currency, in their order
+
+        - amount: the sum, an exact decimal in units of the currency
+
+    Raises
+    ------
+    MissingColumn
+        the frame lacks a needed column
+    InvalidArgument
+        `as_of` is not a time
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> actions = pd.DataFrame({
+    ...     "person_id": ["ann", "ann", "bob"],
+    ...     "date": pd.Timestamp("2026-05-01", tz="UTC"),
+    ...     "action": "donated",
+    ...     "subject_id": "park",
+    ...     "amount": [Decimal("5.00"), Decimal("2.50"), Decimal("9.00")],
+    ...     "currency": ["USD", "USD", "EUR"],
+    ... })
+    >>> supporter_amounts(actions)["amount"].to_dict()
+    {('ann', 'USD'): Decimal('7.50'), ('bob', 'EUR'): Decimal('9.00')}
+    """
+    report = "supporter_amounts"
+    acts = Acts.of(actions, "amount", "currency", report=report, include=include, by="person_id")
+    rows = acts.rows.assign(
+        person_id=acts.frame["person_id"].astype("str").where(acts.rows["person_id"].notna())
+    )
+    if as_of is not None:
+        rows = rows[~(rows["date"] > moment(as_of, report=report, argument="as_of"))]
+    given = rows.dropna(subset=["person_id", "amount", "currency"])
+    return noted(given.groupby(["person_id", "currency"])[["amount"]].sum(), acts.notes)
+
+
+def people_by_level(
+    actions: pd.DataFrame,
+    before: TimeLike | None = None,
+    *,
+    as_of: TimeLike | None = None,
+    levels: Levels = Levels(),
+    now: TimeLike | None = None,
+    include: Iterable[str] = (),
+) -> pd.DataFrame:
+    """Count the people at each level at two times, and those who moved between them.
+
+    Parameters
+    ----------
+    actions
+        one row per act, with person_id, date, action, subject_id and received_at, as
+        ``osdi_frames.open(source).actions()`` returns it
+    before
+        the earlier time, by default a month before `as_of`
+    as_of, levels, now, include
+        as for `supporters`
+
+    Returns
+    -------
+    DataFrame
+        indexed by level, from 0: those who acted, but reach none; without rows if nobody acted
+
+        - before, now: the number of people at the level at the two times
+        - first: the number of people at the level now whose first act is between the two times
+        - up, down: the number of people at the level now who were at a lower or at a higher one before
+        - lapsing: the number of people at the level now who acted in the twelve months before `as_of`, and not in the
+          last three
+
+    Raises
+    ------
+    MissingColumn
+        the frame lacks a needed column
+    InvalidArgument
+        `before` or `as_of` is not a time
+
+    Examples
+    --------
+    >>> actions = pd.DataFrame({
+    ...     "person_id": ["ann", "bob", "ann"],
+    ...     "date": pd.to_datetime(["2026-05-01", "2026-05-09", "2026-06-20"], utc=True),
+    ...     "action": ["signed", "signed", "attended"],
+    ...     "subject_id": ["park", "park", "march"],
+    ... })
+    >>> people_by_level(actions)[["before", "now", "up"]].loc[[1, 2]].to_dict("list")
+    {'before': [2, 0], 'now': [1, 1], 'up': [0, 1]}
+    """
+    acts, end, notes = _known(actions, as_of, now, include, report="people_by_level")
+    start = end - pd.DateOffset(months=1)
+    if before is not None:
+        start = moment(before, report="people_by_level", argument="before")
+    earlier, later = _Persons.of(acts, start), _Persons.of(acts, end)
+    levels_before, levels_now = (levels.of(persons.counts(levels.months)) for persons in (earlier, later))
+    was = levels_before.reindex(levels_now.index)
+    columns = {
+        "before": levels_before,
+        "now": levels_now,
+        "first": levels_now[was.isna()],
+        "up": levels_now[was < levels_now],
+        "down": levels_now[was > levels_now],
+        "lapsing": levels_now[later.are_lapsing],
+    }
+    index = pd.RangeIndex(max(levels.rules, default=0) + 1, name="level")
+    counts = {name: level.value_counts().reindex(index, fill_value=0) for name, level in columns.items()}
+    table = pd.DataFrame(counts, index).astype("int64")
+    return noted(table if len(levels_now) else table.iloc[:0], acts.notes, notes)

@@ -1,0 +1,133 @@
+"""One row a person, and people by level, counted in plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+
+import osdi_frames as of
+from tests.acts import START, Act, counted, participations
+from tests.people import newest
+
+ACTIONS = ("signed", "rsvped", "attended", "submitted", "donated", "wrote", "responded", "hosted")
+RULES = {1: {"acts": 1}, 2: {"attended": 1, "participations": 3}, 3: {"hosted": 1, "participations": 10}}
+
+
+def months_before(time: datetime, months: int) -> datetime:
+    """Return the same day and hour some months before; of a shorter month the last day."""
+    month = time.year * 12 + time.month - 1 - months
+    for day in range(time.day, 0, -1):
+        try:
+            return time.replace(year=month // 12, month=month % 12 + 1, day=day)
+        except ValueError:
+            continue
+    raise AssertionError
+
+
+def of_action(rows: list[Act]) -> list[Act]:
+    """Return the acts that are another participation by their action alone."""
+    return [
+        row for action in ACTIONS for row in participations([row for row in rows if row["action"] == action])
+    ]
+
+
+def person(rows: list[Act], name: str, as_of: datetime) -> dict[str, Any]:
+    """Return the row of a person, of acts up to a time."""
+    own = [row for row in counted(rows) if row["person_id"] == name]
+    figures = dict[str, Any](counts(rows, name, as_of, None))
+    figures |= {
+        f"participations_{months}m": counts(rows, name, as_of, months)["participations"] for months in (12, 6)
+    }
+    dates = [row["date"] for row in own if row["date"]]
+    figures |= {"first": min(dates, default=None), "latest": max(dates, default=None)}
+    figures["days_since"] = (as_of - figures["latest"]) // timedelta(days=1) if dates else None
+    figures["first_source"] = own[0]["source"]
+    figures["is_lapsing"] = (
+        bool(counts(rows, name, as_of, 12)["acts"]) and not counts(rows, name, as_of, 3)["acts"]
+    )
+    figures["level"] = level(rows, name, as_of)
+    return figures
+
+
+def counts(rows: list[Act], name: str, as_of: datetime, months: int | None) -> Counter[str]:
+    """Return what a person did, ever or in the last months."""
+
+    def within(some: list[Act]) -> list[Act]:
+        own = [row for row in some if row["person_id"] == name]
+        return (
+            own
+            if months is None
+            else [r for r in own if r["date"] and r["date"] > months_before(as_of, months)]
+        )
+
+    found = Counter(row["action"] for row in within(of_action(rows)))
+    found["acts"] = len(within(counted(rows)))
+    found["participations"] = len(within(participations(rows)))
+    return found
+
+
+def level(rows: list[Act], name: str, as_of: datetime) -> int:
+    done = counts(rows, name, as_of, 12)
+    return max(
+        (number for number, rule in RULES.items() if any(done[key] >= least for key, least in rule.items())),
+        default=0,
+    )
+
+
+def up_to(rows: list[Act], as_of: datetime) -> list[Act]:
+    return [row for row in rows if not row["date"] or row["date"] <= as_of]
+
+
+def check_supporters(rows: list[Act], actions: pd.DataFrame, as_of: datetime | None) -> None:
+    """Check one row a person, of acts up to a time."""
+    end = as_of or newest(rows) or START
+    known = up_to(rows, end) if as_of or newest(rows) else [row for row in rows if not row["date"]]
+    people = sorted({row["person_id"] for row in counted(known) if row["person_id"]})
+    made = of.supporters(actions, pd.DataFrame({"person_id": ["zoe", *people[:1]]}), as_of=as_of)
+    assert made.index.tolist() == [*people, "zoe"]
+    assert made.loc["zoe"].drop(["first", "latest", "days_since", "first_source", "first_title"]).eq(0).all()
+    for name in people:
+        for figure, value in person(known, name, end).items():
+            found = made.loc[name, figure]
+            assert (None if pd.isna(found) else found) == value, (name, figure)
+
+
+def check_levels(rows: list[Act], actions: pd.DataFrame, before: datetime | None) -> None:
+    """Check the people of each level, and those who moved."""
+    end = newest(rows)
+    if end is None:
+        return
+    start = before or months_before(end, 1)
+    then, now = (
+        {row["person_id"] for row in counted(up_to(rows, time)) if row["person_id"]} for time in (start, end)
+    )
+    was = {name: level(up_to(rows, start), name, start) for name in then}
+    expected = {number: Counter() for number in range(4)}
+    for number in was.values():
+        expected[number]["before"] += 1
+    for name in now:
+        row = person(up_to(rows, end), name, end)
+        found = expected[row["level"]]
+        found["now"] += 1
+        found["first"] += name not in was
+        found["up"] += name in was and was[name] < row["level"]
+        found["down"] += name in was and was[name] > row["level"]
+        found["lapsing"] += row["is_lapsing"]
+    made = of.people_by_level(actions, before)
+    assert made.T.to_dict() == {
+        number: {name: found[name] for name in made} for number, found in expected.items()
+    }
+
+
+def check_amounts(rows: list[Act], actions: pd.DataFrame) -> None:
+    """Check what each person gave, by currency."""
+    expected = dict[tuple[str, str], Decimal]()
+    for row in counted(rows):
+        if row["person_id"] and row["amount"] is not None and row["currency"]:
+            key = row["person_id"], row["currency"]
+            expected[key] = expected.get(key, Decimal(0)) + row["amount"]
+    assert of.supporter_amounts(actions)["amount"].to_dict() == expected
