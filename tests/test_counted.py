@@ -320,11 +320,10 @@ def test_an_id_that_occurs_nowhere_is_an_error_that_names_the_nearest(filters, m
     ("asked", "message"),
     [
         ("picnic", r"nearest: c \(The Spring Picnic\)$"),
-        ("the spring picnic", r"nearest: c \(The Spring Picnic\)$"),
         ("xyz", r"there are: c \(The Spring Picnic\), d \(e-mail\), e$"),
-        ("ann", r"nearest: d \(e-mail\)$"),
+        ("nn@example", r"nearest: d \(e-mail\)$"),
     ],
-    ids=["a word of the title", "the title", "neither", "an address in a title"],
+    ids=["a word of the title", "neither", "an address in a title"],
 )
 def test_a_campaign_that_occurs_nowhere_is_an_error_that_names_titles(asked, message):
     titles = {"c": "The Spring Picnic", "d": "ann@example.org"}

@@ -21,7 +21,7 @@ LAYERS = [
     {"addresses", "arrow", "collector", "json_decoding"},
     {"messages"},
     {"errors"},
-    {"locking", "frames", "tables", "progress", "listening"},
+    {"locking", "frames", "names", "tables", "progress", "listening"},
     {"document_forms", "durable", "problems"},
     {"engine"},
     {"sources"},

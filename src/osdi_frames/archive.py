@@ -66,7 +66,9 @@ class Archive(TableMethods):
             date: events by start_date (wall clock), acts, uploads and taggings by created_date (UTC), actions by date.
             What has no date is left out; petitions, campaigns, forms and tags are kept whole.
         petition, campaign
-            An id or a list of them: petitions and their signatures; event campaigns, their events and attendances.
+            An id or title, or a list of them: petitions and their signatures; event campaigns, their events and
+            attendances. It is an id if one is so, else the title that one has now, else what only one title begins
+            with, in any case.
         status
             A status or a list of them, in any spelling: the events that have it, and their attendances.
 
@@ -74,7 +76,7 @@ class Archive(TableMethods):
         ------
         InvalidArgument
             For a time that cannot be read, and for filters or tables that do not lead to each other. What then reads
-            raises UnknownValue for an id or a status that occurs nowhere.
+            raises UnknownValue for a status that occurs nowhere, and what names no petition or campaign, or several.
 
         Examples
         --------
@@ -181,8 +183,8 @@ class Archive(TableMethods):
     ) -> pa.RecordBatchReader:
         """Read one table as a stream of record batches, which polars, DuckDB and pyarrow take as it is.
 
-        With `dedupe` the first batch comes when all has been read. Parameters and errors are those of `table`; the
-        schema carries the meaning of each column.
+        With `dedupe`, or filters other than a period, the first batch comes when all has been read. Parameters and
+        errors are those of `table`; the schema carries the meaning of each column.
 
         Examples
         --------

@@ -13,6 +13,7 @@ import pyarrow as pa
 from osdi_frames.arrow import among
 from osdi_frames.engine import Engine
 from osdi_frames.parsing.plan import ELEMENT
+from osdi_frames.resolving.filters import Occurring
 from osdi_frames.resolving.resolution import Resolution, Rows
 from osdi_frames.resolving.resolver import Resolver, observed
 from osdi_frames.resolving.selection import OWNER, Selection, Things
@@ -32,8 +33,9 @@ def rows_with_store(reading: Reading, resolution: Resolution, engine: Engine, *,
     proofs = _proofs(resolution)
     if resolved := reading.resolved(wanted, proofs):
         reading.shown = resolution.observed
-        yield from observed(reading.results(), resolution)
-        yield from _Kept(resolved, resolution).selected(engine)
+        occurring = Occurring()
+        yield from observed(reading.results(), resolution, occurring)
+        yield from _Kept(resolved, resolution).selected(occurring, engine)
         return
     resolver = Resolver(resolution, engine)
     yield from resolver.decided(reading.results(), is_whole=is_whole)
@@ -62,9 +64,10 @@ class _Kept:
     resolved: Resolved
     resolution: Resolution
 
-    def selected(self, engine: Engine) -> Rows:
+    def selected(self, occurring: Occurring, engine: Engine) -> Rows:
         """Yield the requested rows; actions are kept where no filter says which are shown."""
         selection, resolution = Selection(self.resolution), self.resolution
+        selection.find(self, occurring)
         if ACTIONS not in resolution.of_things:
             yield from selection.rows(self, engine)
             return

@@ -15,7 +15,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from osdi_frames.addresses import without_addresses
 
@@ -192,9 +193,51 @@ def listed(names: Iterable[str], most: int = _NAMED) -> str:
     >>> listed("abc"), listed("abcde")
     ('a, b, c', 'a, b, c, and 2 more')
     """
-    names = list(names)
+    return joined(list(map(shorten, names)), most)
+
+
+def joined(names: Collection[str], most: int = _MOST_NAMES) -> str:
+    """Return the first of some names, which are as long as they are shown, and the number of the others."""
     more = f", and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{', '.join(shorten(name) for name in names[:most])}{more}"
+    return f"{', '.join(itertools.islice(names, most))}{more}"
+
+
+def shorten_apart(texts: Iterable[str], most: int = _QUOTED) -> list[str]:
+    """Return texts without their addresses, cut off after some characters, and where they differ, if that is later.
+
+    >>> shorten_apart(["Save the river park: north", "Save the river park: south", "Picnic"], 14)
+    ['Save the river…north', 'Save the river…south', 'Picnic']
+    """
+    texts = list(map(without_addresses, texts))
+    cut = _cut_apart(dict.fromkeys(texts), most)
+    return [cut[text] for text in texts]
+
+
+def _cut_apart(texts: Collection[str], most: int) -> dict[str, str]:
+    """Return different forms of different texts."""
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        alike[beginning(text, most)].append(text)
+    forms = {}
+    for form, some in alike.items():
+        if len(some) == 1:
+            forms[some[0]] = form
+            continue
+        same = len(os.path.commonprefix(some))  # noqa: RUF071 (of characters, which these are)
+        ends = _cut_apart([text[same:] for text in some], max(most // 2, 1))
+        forms |= {text: f"{text[:most]}…{ends[text[same:]]}" for text in some}
+    return forms
+
+
+def titled(titles: Mapping[str, str | None]) -> list[str]:
+    """Return ids, each with its title if it has one.
+
+    >>> titled({"5f": "The March", "6a": None})
+    ['5f (The March)', '6a']
+    """
+    ids, texts = shorten_apart(titles), shorten_apart(title or "" for title in titles.values())
+    marked = (text if text.startswith("(") else f"({text})" if text else "" for text in texts)  # "(e-mail)"
+    return [" ".join(filter(None, both)) for both in zip(ids, marked, strict=True)]
 
 
 def printable(text: str) -> str:
@@ -226,7 +269,7 @@ def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = 
     'nearest: 5f (The March)'
     """
     names, titles = list(dict.fromkeys(names)), titles or {}
-    texts = [shorten(f"{one} ({titles[one]})" if one in titles else one) for one in names]
+    texts = titled({one: titles.get(one) for one in names})
     by_spelling: dict[str, list[str]] = {}
     for one, text in zip(names, texts, strict=True):
         for spelling in (one, titles.get(one, one)):
@@ -235,7 +278,7 @@ def nearest(name: str, names: Iterable[str], titles: Mapping[str, str] | None = 
     near = difflib.get_close_matches(typed, by_spelling, cutoff=0.5)
     near = near or [spelling for spelling in by_spelling if typed in spelling]
     if not near and len(names) <= _MOST_NAMES:
-        return f"there are: {listed(texts, _MOST_NAMES)}"
+        return f"there are: {joined(texts)}"
     ranked = near or difflib.get_close_matches(typed, by_spelling, n=len(by_spelling), cutoff=0)
     hints = dict.fromkeys(text for spelling in ranked for text in by_spelling[spelling])
-    return f"{'nearest' if near else 'there are'}: {listed(hints, _MOST_NAMES)}"
+    return f"{'nearest' if near else 'there are'}: {joined(hints)}"

@@ -28,7 +28,7 @@ from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
 from osdi_frames.sources.partitions import SIZE, Map, cut, together
 from osdi_frames.sources.source import FilePartition, Part, Source, at_hand, parts_of
 from osdi_frames.sources.source import read as candidates
-from osdi_frames.tables import TABLES, known_prefixes
+from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
 from osdi_frames.tables.actions import ACTIONS
 
 if TYPE_CHECKING:
@@ -204,6 +204,7 @@ class Reader:
         archive, in the same order, with the same file and line; only that elements are deduplicated within each.
         `Archive.dask` deduplicates over all of them. A part has no tables whose rows filters keep by other rows, which
         can be in another part, as the attendances of a campaign are kept by its events: they are an InvalidArgument.
+        The petitions and campaigns that filters ask for are looked up now, in one pass: the filters of parts have ids.
 
         Large files are cut between documents, which takes one pass over them. Compressed files, zips, tars, and what
         comes by ``https://`` are read whole.
@@ -228,6 +229,8 @@ class Reader:
             There is nothing at a path.
         InvalidSource
             The source is an open file or parsed objects, which other processes do not have.
+        UnknownValue
+            A petition or campaign to filter by occurs nowhere.
 
         Examples
         --------
@@ -249,7 +252,19 @@ class Reader:
             segments = self._store(self.store).cut(parts_of(self.source, policy.handle))
             found = together(segments, count=count, size=size)
         policy.close()
-        return [replace(self, source=part) for part in found]
+        filters = self._filters_by_id()
+        return [replace(self, source=part, filters=filters) for part in found]
+
+    def _filters_by_id(self) -> Filters:
+        """Return the filters with the ids of the things that they ask for, for which the archive is read."""
+        filtering = Filtering(self.filters)
+        if not filtering.things_asked:
+            return self.filters
+        table = main_table(next(of for of in element_types() if filtering.leads_to(of)))
+        resolution = self.resolution({table.name: [table.element.own_id]})
+        for _ in self.rows(resolution, Observer(Policy(self.on_error))):
+            pass
+        return cast("Filters", {**self.filters, **resolution.named})
 
     def collect_part(
         self, request: Request, warn: Callable[[str, type[UserWarning]], None]

@@ -63,12 +63,14 @@ def _given(ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ..
 
 def reading(function: Function) -> Function:
     """Take filters, `--on-error`, `--store` and `--progress`."""
-    from osdi_frames.resolving.filters import FILTERS, named  # here: the list of commands needs no pandas
+    # Imported here: the list of commands needs no pandas.
+    from osdi_frames.resolving.filters import FILTERS, OF_THINGS, named
 
     function = _on_error(store(progress(function)))
     for name, columns in reversed([*FILTERS.items()]):
         types = ", ".join(map(named, columns))
-        about = _PERIOD.get(name, f"Only {types} of this {name}; repeat it for several.")
+        by = f"{name}, an id or title" if name in OF_THINGS else name
+        about = _PERIOD.get(name, f"Only {types} of this {by}; repeat it for several.")
         function = click.option(f"--{name}", multiple=name not in _PERIOD, help=about)(function)
     return function
 

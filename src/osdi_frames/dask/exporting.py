@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ def export(
     with output as folder:
         write = _Writing(str(destination) if run else folder, run, wanted)
         try:
-            parts = archive.partitions(size=SIZE, surveyed=surveyed)
+            parts = replace(archive, filters={}).partitions(size=SIZE, surveyed=surveyed)
             name = f"export-{uuid.uuid4().hex}"
             tasks = graph(name, request, parts, write)
             tasks[name, -1] = (list, [(name, number) for number in range(partition_count(request, parts))])

@@ -7,8 +7,9 @@ version it has; the rows of other versions that these need come from where they 
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from osdi_frames.frames import frame
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.reader import Reader
 from osdi_frames.resolving.actions import with_actions
-from osdi_frames.resolving.filters import Linked
+from osdi_frames.resolving.filters import Linked, Occurring, Titles
 from osdi_frames.resolving.resolution import Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Collected, Decisions, Resolver
 from osdi_frames.resolving.versions import SpilledTables, Versions, rows_of
@@ -58,9 +59,11 @@ class Decided:
 
     decisions: Decisions
     parents: dict[ElementType, list[pa.Array]]
-    linked: Linked
+    occurring: Occurring
     starts: Sequence[int]
     """The number of the first element of each partition."""
+    linked: Linked = field(default_factory=Linked)
+    """The ids of what filters ask for."""
 
 
 def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[Any]:
@@ -70,7 +73,8 @@ def surveyed(function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterable[A
 
 def read(archive: Reader, request: Request, *, count: int | None, size: int) -> dd.DataFrame:
     """Return the one table of a request; see `Archive.dask`."""
-    parts = archive.partitions(count=count, size=size, surveyed=surveyed)
+    # The filters are those of the request: what they ask for is looked up by the cluster.
+    parts = replace(archive, filters={}).partitions(count=count, size=size, surveyed=surveyed)
     found: dd.DataFrame = new_collection(ReadTable(parts, request, uuid.uuid4().hex))
     return found
 
@@ -83,15 +87,22 @@ def graph(
     (`name`, number) calls `finish` with what is resolved of one.
     """
     numbers, resolution, last = range(len(parts)), Resolution(request), len(parts)
-    read, notes, lent, known, acted = (
-        f"{name}-{step}" for step in ("read", "notes", "lent", "known", "acted")
+    read, notes, lent, titles, known, acted = (
+        f"{name}-{step}" for step in ("read", "notes", "lent", "titles", "known", "acted")
     )
-    decided, persons = (f"{name}-decided", 0), (f"{name}-persons", 0)
+    decided, named, persons = ((f"{name}-{step}", 0) for step in ("decided", "named", "persons"))
     tasks: dict[Keys, Any] = {(read, number): (_read, parts[number], request) for number in numbers}
     tasks |= {(notes, number): (_notes, (read, number)) for number in numbers}
     tasks[decided] = (_decided, request, [(notes, number) for number in numbers])
     tasks |= {(lent, number): (_lent, request, (read, number), number, decided) for number in numbers}
     every_lent = [(lent, number) for number in numbers]
+    if resolution.filtering.columns_asked:
+        tasks |= {
+            (titles, number): (_titles, request, (read, number), number, decided, every_lent)
+            for number in numbers
+        }
+        tasks[named] = (_named, request, decided, [(titles, number) for number in numbers])
+        decided = named
     of = {number: (request, (read, number), number, decided, every_lent) for number in numbers}
     shared: list[Keys] = []
     if resolution.has_reasons or resolution.linking:
@@ -144,11 +155,10 @@ def _decided(request: Request, parts: Sequence[Collected]) -> Decided:
     for part, start in zip(parts, starts[:-1], strict=True):
         part.number_from(start)
     every, resolution = Collected.joined(parts), Resolution(request)
-    every.occurring.refuse_unknown(resolution.filtering)
     with engine() as connection:
         mergers = every.mergers(connection)
         decisions = Decisions.of(every.versions, mergers, resolution, connection)
-    return Decided(decisions, every.parents, every.linked, starts)
+    return Decided(decisions, every.parents, every.occurring, starts)
 
 
 def _lent(request: Request, part: PartRows, number: int, decided: Decided) -> dict[Table, pa.Table]:
@@ -195,6 +205,26 @@ def _resolver(
                     every.add(some)
     resolver.decide(decided.decisions)
     return resolver
+
+
+def _titles(request: Request, part: PartRows, number: int, decided: Decided, lent: Any) -> Titles:
+    """Return the titles of a partition's things, where filters ask for any by a title."""
+    wanted = decided.occurring.asked_by_title(Resolution(request).filtering)
+    if not wanted:
+        return {}
+    with engine() as connection:
+        resolver = _resolver(connection, request, part, number, decided, lent)
+        return resolver.selection.titles(resolver, wanted)
+
+
+def _named(request: Request, decided: Decided, parts: Sequence[Titles]) -> Decided:
+    """Return what was decided with the ids of what filters ask for."""
+    every: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, titles in chain.from_iterable(part.items() for part in parts):
+        every[name] += titles
+    linked = Linked()
+    linked.name(decided.occurring.ids(Resolution(request).filtering, every))
+    return replace(decided, linked=linked)
 
 
 def _known(

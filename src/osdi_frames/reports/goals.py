@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import pandas as pd
 
-from osdi_frames.errors import InvalidArgument, UnknownValue
+from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import as_frame
-from osdi_frames.messages import nearest, quoted
+from osdi_frames.messages import quoted
+from osdi_frames.names import id_named
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
 from osdi_frames.reports.columns import UTC, convert_columns, refuse_lacking, text, utc, zone_note
@@ -107,7 +108,7 @@ def goals(
     for named, goal in goals.items():
         if not isinstance(goal, int) or isinstance(goal, bool) or goal < 1:
             raise InvalidArgument(f"goals: a goal is a whole number above 0, not {quoted(goal)}")
-        petition = _petition(named, ids, titles)
+        petition = id_named(named, ids, titles.items(), noun="petition")
         dates = by_petition.get(petition, rows["created_date"].head(0))
         progress[petition] = {"title": titles.get(petition), **_progress(dates, goal, end)}
     table = pd.DataFrame.from_dict(progress, orient="index", columns=[*_DTYPES])
@@ -141,16 +142,3 @@ def _titles(petitions: pd.DataFrame | None) -> dict[str, str]:
     refuse_lacking(petitions, ("petition_id", "title"), name="petitions", report="goals")
     known = petitions[["petition_id", "title"]].astype("str").dropna()
     return dict(zip(known["petition_id"], known["title"], strict=True))
-
-
-def _petition(named: str, ids: Collection[str], titles: Mapping[str, str]) -> str:
-    """Return the id of the petition with a name, which is its id or title; raise UnknownValue unless one has it."""
-    if named in ids:
-        return named
-    titled = [petition for petition, title in titles.items() if title == named]
-    if len(titled) > 1:
-        raise UnknownValue(f"{len(titled)} petitions have the title {quoted(named)}; give the id of one")
-    if not titled:
-        hint = nearest(named, ids, titles) if ids else "there is no petition at all"
-        raise UnknownValue(f"no petition is {quoted(named)}; {hint}")
-    return titled[0]

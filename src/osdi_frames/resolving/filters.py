@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from osdi_frames.arrow import same_texts
 from osdi_frames.errors import InvalidArgument, UnknownValue, only_known
 from osdi_frames.messages import nearest, quoted
+from osdi_frames.names import id_named
 from osdi_frames.tables import TABLES, element_types, main_table, references
 from osdi_frames.tables.actions import ACTIONS, ACTS
 from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN
@@ -52,6 +53,8 @@ _DECLARED: Final = {
     "campaign": (EVENT_CAMPAIGN, "event_campaign_id"),
     "status": (EVENT, "status"),
 }
+#: The filters that ask for things of a type, each by its id or its title.
+OF_THINGS: Final = {name: of for name, (of, column) in _DECLARED.items() if column == of.own_id}
 _PERSON: Final = PEOPLE.element
 _ACTING: Final = frozenset(act.table.element for act in ACTS)
 
@@ -120,6 +123,8 @@ class Filtering:
         if len(moments) == 2 and moments[0] >= moments[1]:
             raise InvalidArgument(f"since {self.asked['since'][0]} is after until {self.asked['until'][0]}")
         self.columns_asked = [name for name in self.asked if name not in _BOUNDS]
+        self.things_asked = {name: of for name, of in OF_THINGS.items() if name in self.asked}
+        """The types of which things are asked for, by an id or a title."""
         if not any(self.leads_to(element) and not self.waits(element) for element in element_types()):
             raise InvalidArgument(f"{self.name} leads to no table: ask for each of them alone")
 
@@ -127,6 +132,11 @@ class Filtering:
     def name(self) -> str:
         """What the filters are called together."""
         return f"the filter by {' and '.join(self.columns_asked or self.asked)}"
+
+    @property
+    def ids_asked(self) -> dict[str, tuple[str, ...]]:
+        """What things are asked for, if by ids: a part of an archive does not know all titles."""
+        return {name: self.asked[name] for name in self.things_asked}
 
     def leads_to(self, element: ElementType) -> bool:
         """Return whether every filter leads to a type; a period does to all."""
@@ -197,17 +207,17 @@ class Filtering:
     ) -> pa.ChunkedArray:
         """Return which rows of a type's main table have, or refer to, what is asked for, whatever their date.
 
-        `kept` are the ids of what is kept of other types, by their columns.
+        `kept` are the ids of what is kept of other types, by their columns, and of the things that are asked for.
         """
         passes = [_all(rows)]
         for name in self.columns_asked:
             if element not in FILTERS[name]:
                 return pc.invert(_all(rows))
-            of, column = _DECLARED[name]
+            column = _DECLARED[name][1]
             if FILTERS[name][element] == column:
-                asked = pa.array(self.asked[name], pa.string())
-                is_id = column == of.own_id
-                passes.append(pc.is_in(rows[column], asked if is_id else same_texts(rows[column], asked)))
+                by_id = name in self.things_asked
+                asked = _joined(kept[column]) if by_id else same_texts(rows[column], self.asked[name])
+                passes.append(pc.is_in(rows[column], asked))
         columns = [*self.by_reference(element), *([_PERSON.own_id] if self.waits(element) else [])]
         passes += [pc.is_in(rows[column], _joined(kept[column])) for column in dict.fromkeys(columns)]
         return reduce(pc.and_, passes)
@@ -281,6 +291,11 @@ class Linked:
                     own[name] += ids
         return every
 
+    def name(self, ids: Mapping[str, Sequence[str]]) -> None:
+        """Note the ids of the things that filters ask for."""
+        for name, some in ids.items():
+            self.kept[_DECLARED[name][1]].append(pa.array(some, pa.string()))
+
     def add(self, element: ElementType, rows: pa.Table, filtering: Filtering) -> None:
         """Note the ids of rows of the main table of a type."""
         ids = rows[element.own_id]
@@ -288,19 +303,21 @@ class Linked:
         self.kept[element.own_id] += ids.filter(filtering.belonging(element, rows, self.kept)).chunks
 
 
+#: Ids of things, each with a title, by the filter that asks for such things.
+Titles: TypeAlias = Mapping[str, Sequence[tuple[str, str]]]
+
+
 @dataclass(slots=True)
 class Occurring:
-    """The values that occur of what filters ask for, in any version, and the titles of ids."""
+    """The values that occur of what filters ask for, in any version."""
 
     values: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    titles: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def joined(cls, parts: Iterable[Occurring]) -> Occurring:
         """Return what occurs in several partitions."""
         every = cls()
         for part in parts:
-            every.titles |= part.titles
             for name, values in part.values.items():
                 every.values[name] |= values
         return every
@@ -308,24 +325,40 @@ class Occurring:
     def add(self, filtering: Filtering, element: ElementType, rows: pa.Table) -> None:
         """Note what occurs in rows of the main table of a type."""
         for name in filtering.columns_asked:
-            of, column = _DECLARED[name]
+            column = _DECLARED[name][1]
             if FILTERS[name].get(element) == column:
                 self.values[name].update(pc.unique(rows[column]).drop_null().to_pylist())
-            if element == of and column == of.own_id:
-                pairs = zip(rows[column].to_pylist(), rows["title"].to_pylist(), strict=True)
-                self.titles.update((id_, title) for id_, title in pairs if title)
 
-    def refuse_unknown(self, filtering: Filtering) -> None:
-        """Raise UnknownValue for a value that occurs nowhere; the message lists ids and titles that do."""
+    def asked_by_title(self, filtering: Filtering) -> dict[str, ElementType]:
+        """Return the types of which things are asked for by what is no id."""
+        asked = filtering.things_asked.items()
+        return {name: of for name, of in asked if not self.values[name].issuperset(filtering.asked[name])}
+
+    def ids(self, filtering: Filtering, titles: Titles) -> dict[str, list[str]]:
+        """Return the ids of the things that are asked for, by filter; `titles` are those of `asked_by_title`.
+
+        Raises
+        ------
+        UnknownValue
+            Something that is asked for occurs nowhere, or is the title of several things.
+        """
         for name in filtering.columns_asked:
-            of, column = _DECLARED[name]
-            known = filter(None, of.known_statuses) if column == "status" else ()  # may occur nowhere
-            found = sorted({*self.values[name], *known})
-            for value in filtering.asked[name]:
-                same = [value] if column == of.own_id else same_texts(pa.array(found), [value]).to_pylist()
-                if not {*same} & {*found}:
-                    hint = nearest(value, found, self.titles) if found else f"there is no {name} at all"
-                    raise UnknownValue(f"no {name} is {quoted(value)}; {hint}")
+            if name not in filtering.things_asked:
+                self._refuse_unknown(name, filtering.asked[name])
+        found: dict[str, list[str]] = {}
+        for name, asked in filtering.ids_asked.items():
+            ids, own_titles = self.values[name], titles.get(name, ())
+            found[name] = [id_named(value, ids, own_titles, noun=name) for value in asked]
+        return found
+
+    def _refuse_unknown(self, name: str, asked: Iterable[str]) -> None:
+        of, column = _DECLARED[name]
+        known = filter(None, of.known_statuses) if column == "status" else ()  # may occur nowhere
+        found = sorted({*self.values[name], *known})
+        for value in asked:
+            if not len(same_texts(pa.array(found, pa.string()), [value])):
+                hint = nearest(value, found) if found else f"there is no {name} at all"
+                raise UnknownValue(f"no {name} is {quoted(value)}; {hint}")
 
 
 def _enumerated(names: list[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -139,6 +139,8 @@ class Resolution:
         """How many different elements there are of each type, those that filters leave out included."""
         self.known_by_address = 0
         """How many people have no id: their e-mail address is all that tells them from others."""
+        self.named: Mapping[str, Sequence[str]] = {}
+        """The ids of the things that filters ask for, by filter."""
         self.unplaced: Counter[str] = Counter()
         """How many acts of each type refer to nothing that is known, so that filters leave them out."""
 
@@ -146,7 +148,8 @@ class Resolution:
         """Add columns that the rows of other tables are made of or decided by, and the types of these."""
         for table, names in self._needed_by_others():
             self.asked[table] = tuple(dict.fromkeys((*self.asked.get(table, ()), *table.select(names))))
-            self.identities.setdefault(table.element, table.element.identities if self.merges else ())
+            is_merged = self.merges or table.element in self.filtering.things_asked.values()  # for its title
+            self.identities.setdefault(table.element, table.element.identities if is_merged else ())
         if self.has_reasons:
             self.identities.setdefault(EVENT, EVENT.identities)
         for table in ACTS if self.person_columns else ():
@@ -175,9 +178,9 @@ class Resolution:
                 )
 
     def streams(self, element: ElementType) -> bool:
-        """Return whether rows of a type need no others."""
+        """Return whether rows of a type need no others; what filters ask for can be a title, which is read later."""
         is_single = element in self.identities and not self.identities[element]
-        return is_single and not self.filtering.follows(element)
+        return is_single and not self.filtering.columns_asked
 
     @property
     def has_reasons(self) -> bool:

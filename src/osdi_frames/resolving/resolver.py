@@ -17,7 +17,7 @@ from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import gone, people
-from osdi_frames.resolving.filters import Linked, Occurring
+from osdi_frames.resolving.filters import Occurring
 from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts, of_type, pruned, with_type
 from osdi_frames.resolving.people import FILLED_COLUMN, PERSONS, PersonRows
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
@@ -44,8 +44,6 @@ class Collected:
     """Which pulls list what signatures, attendances and others belong to; see `gone.listed_parents`."""
     occurring: Occurring
     """What occurs of what filters ask for."""
-    linked: Linked
-    """The ids by which filters keep versions of others, where these are not resolved."""
     last: int = -1
     """The number of the last element, counted from the first."""
     first: int = 0
@@ -56,9 +54,7 @@ class Collected:
         """Return a collection that has no versions yet."""
         versions = {element: Versions(rules) for element, rules in resolution.rules.items()}
         proved = filter(resolution.proves, element_types())
-        return cls(
-            versions, {element.parent: [] for element in proved if element.parent}, Occurring(), Linked()
-        )
+        return cls(versions, {element.parent: [] for element in proved if element.parent}, Occurring())
 
     @classmethod
     def joined(cls, parts: Sequence[Collected]) -> Collected:
@@ -71,12 +67,7 @@ class Collected:
                 for notes in part.versions[element].notes:
                     every.notes.add(notes)
         parents = {element: [*chain(*(part.parents[element] for part in parts))] for element in first.parents}
-        return cls(
-            versions,
-            parents,
-            Occurring.joined(part.occurring for part in parts),
-            Linked.joined(part.linked for part in parts),
-        )
+        return cls(versions, parents, Occurring.joined(part.occurring for part in parts))
 
     def mergers(self, engine: Engine) -> dict[ElementType, Merger]:
         """Compare the versions of all things but people, who are those of the acts then."""
@@ -104,8 +95,6 @@ class Collected:
                 ids.append(gone.listed_parents(element, rows, resolution.accounts))
         for table, rows in main.items() if resolution.filtering.columns_asked and resolution.asked else ():
             self.occurring.add(resolution.filtering, table.element, rows)
-            if table.element in resolution.linking and not resolution.merges:
-                self.linked.add(table.element, rows, resolution.filtering)
         self.last = max([self.last, *(pc.max(rows[ELEMENT]).as_py() or 0 for rows in main.values())])
         note([*self._kept(group, resolution), *self._kept_people(group, main, resolution)], engine)
 
@@ -255,15 +244,16 @@ class Resolver:
         Raises
         ------
         UnknownValue
-            An id that was asked for occurs nowhere.
+            What was asked for occurs nowhere, or is the title of several things.
         """
         for group in groups:
             yield from self.collect(group)
         mergers = self.collected.mergers(self.engine)
-        if is_whole:
-            self.collected.occurring.refuse_unknown(self.resolution.filtering)
-        self.selection.linked = self.collected.linked
         self.decide(Decisions.of(self.collected.versions, mergers, self.resolution, self.engine))
+        if not is_whole:
+            self.selection.name(self.resolution.filtering.ids_asked)
+        elif self.resolution.asked:
+            self.selection.find(self, self.collected.occurring)
 
     def collect(self, group: GroupResult) -> Rows:
         """Keep the versions of a group; yield the rows that need no others."""
@@ -374,21 +364,13 @@ class Resolver:
         return rows
 
 
-def observed(groups: Iterable[GroupResult], resolution: Resolution) -> Rows:
-    """Yield what is asked of every version, where resolved rows are known.
-
-    Raises
-    ------
-    UnknownValue
-        An id that was asked for occurs nowhere.
-    """
-    occurring = Occurring()
+def observed(groups: Iterable[GroupResult], resolution: Resolution, occurring: Occurring) -> Rows:
+    """Yield what is asked of every version, where resolved rows are known, and note what occurs."""
     for group in groups:
         yield from _snapshots(group, resolution)
         for select, rows in group.rows if resolution.asked else ():
             if not select.table.rows:
                 occurring.add(resolution.filtering, select.table.element, rows)
-    occurring.refuse_unknown(resolution.filtering)
 
 
 def _snapshots(group: GroupResult, resolution: Resolution) -> Rows:

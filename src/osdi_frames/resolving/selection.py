@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from osdi_frames.engine import Engine
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import actions
-from osdi_frames.resolving.filters import Linked, in_order_of_reference
+from osdi_frames.resolving.filters import Linked, Occurring, Titles, in_order_of_reference
 from osdi_frames.resolving.resolution import WHOLE, Resolution, Rows
 from osdi_frames.tables import main_table
 from osdi_frames.tables.events import EVENT
@@ -61,6 +61,34 @@ class Selection:
             ids = pa.chunked_array(acted, pa.string()).unique()
             resolution.known_by_address = pc.sum(pc.starts_with(ids, ID_OF_ADDRESS)).as_py() or 0
         yield from self.waiting(source)
+
+    def find(self, source: Things, occurring: Occurring) -> None:
+        """Find what filters ask for by an id or a title.
+
+        Raises
+        ------
+        UnknownValue
+            Something occurs nowhere, or is the title of several things.
+        """
+        filtering = self.resolution.filtering
+        self.name(occurring.ids(filtering, self.titles(source, occurring.asked_by_title(filtering))))
+
+    def name(self, ids: Mapping[str, Sequence[str]]) -> None:
+        """Note the ids of the things that filters ask for."""
+        self.resolution.named = ids
+        self.linked.name(ids)
+
+    def titles(self, source: Things, types: Mapping[str, ElementType]) -> Titles:
+        """Return the ids of things of some types, each with its title."""
+        return {
+            name: [
+                (id_, title)
+                for rows in source.things(of)
+                for id_, title in zip(rows[of.own_id].to_pylist(), rows["title"].to_pylist(), strict=True)
+                if id_ and title
+            ]
+            for name, of in types.items()
+        }
 
     def link(self, source: Things) -> None:
         """Note the ids by which filters keep others, and let the source know which events are left out."""
