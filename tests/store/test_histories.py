@@ -113,7 +113,7 @@ def histories(*, most: int) -> st.SearchStrategy[list[Any]]:
 
 #: Of a segment, of a group, and of the documents of groups that are parsed together.
 SIZES = st.tuples(
-    st.sampled_from([1, 500, 3000, 64 << 20]), st.sampled_from([1, 16 << 20]), st.sampled_from([1, 1 << 20])
+    st.sampled_from([1, 500, 3000, 64 << 20]), st.sampled_from([1, 16 << 20]), st.sampled_from([1, 1 << 18])
 )
 
 

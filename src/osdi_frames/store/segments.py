@@ -45,7 +45,7 @@ _CHECKED: Final[Mapping[int, int]] = {
     zstd.CompressionParameter.checksum_flag: 1,
 }
 _OTHERS = "documents"  # that are not clean: each reading parses them
-_TOGETHER = 1 << 20  # bytes, compressed, of these that are parsed at once
+_TOGETHER = 1 << 18  # bytes of these, compressed, up to which those of several groups are parsed at once
 
 
 @dataclass(frozen=True, slots=True)
