@@ -3,7 +3,10 @@
 import json
 import re
 
+import pytest
+
 import osdi_frames as of
+from osdi_frames.parsing import group, queries
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.resource import IN_V1
 
@@ -121,3 +124,56 @@ def test_codes_of_currencies_are_in_upper_case():
         "_embedded": {"osdi:donations": [{"identifiers": ["platform:1"], "amount": "1", "currency": " usd"}]}
     }
     assert of.read_table(page, "donations")["currency"].tolist() == ["USD"]
+
+
+def uploaded(number: int, **fields: object) -> dict[str, object]:
+    links = {"osdi:person": {"href": f"/people/p{number}"}}
+    return {
+        "identifiers": [f"platform:{number}"],
+        "created_date": "2026-05-01T10:00:00Z",
+        "_links": links,
+    } | fields
+
+
+#: Deliveries with a type under another spelling of its key than the one that is queried.
+PLAIN = [
+    [{"platform:action": uploaded(1)}],
+    [{"platform:upload": uploaded(2), "idempotency_key": "k2"}, {"platform:action": uploaded(3)}],
+    [{"action_network:action": uploaded(4)}, {"action_network:upload": uploaded(5)}],
+]
+#: And such in which the spelling, or another type, is found elsewhere, too.
+ODD = [
+    [{"platform:action": uploaded(6), "action_network:upload": uploaded(7)}],
+    [{"platform:action": uploaded(8), "platform:upload": uploaded(9)}],
+    [{"platform:action": uploaded(10, action_network_x="platform:action")}],
+    [{"platform:action": uploaded(11, add_tags=["platform:action", '"platform:action"'])}],
+    [{"platform:action": uploaded(12, **{"platform:action": {"platform:action": 1}})}],
+    [{"platform:action": None}],
+    [3, {"platform:action": uploaded(13)}],
+    [{"platform:action": uploaded(14), "osdi:signature": {"identifiers": ["platform:15"]}}],
+]
+
+
+def test_deliveries_under_another_spelling_of_a_key_are_parsed_with_the_others(monkeypatch):
+    monkeypatch.setattr(group._MendingReader, "read", lambda *_: pytest.fail("mended"))
+    assert of.open(PLAIN).table("uploads")["upload_id"].tolist() == [*"12345"]
+
+
+@pytest.mark.filterwarnings("ignore:skipped")
+def test_whatever_else_has_the_spelling_is_read_as_if_each_delivery_were_mended(tmp_path, monkeypatch):
+    texts = [json.dumps(delivery) for delivery in (*PLAIN, *ODD)]
+    texts += [text.replace("{", '{"platform:action":{},', 1) for text in texts]
+    texts += [texts[0].replace("action", "\\u0061ction"), texts[0].replace('":', '" :')]
+    texts += [f'{{"received_at": "2026-01-02T00:00:00Z", "body": {text}}}' for text in texts]
+    (tmp_path / "in.ndjson").write_text("\n".join(texts))
+
+    def found():
+        archive = of.open(tmp_path, on_error="skip")
+        frames = [*archive.tables().values(), *archive.tables(["uploads", "people"], dedupe=False).values()]
+        return [frame.to_csv() for frame in (*frames, archive.check())]
+
+    queried = found()
+    monkeypatch.setattr(
+        queries, "respelled", lambda documents, *_: (documents, documents["number"].to_pylist())
+    )
+    assert queried == found()

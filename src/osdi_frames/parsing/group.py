@@ -7,7 +7,7 @@ documents, in which anything is or may be unexpected, are mended one by one in P
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.arrow import cast, valid
-from osdi_frames.document_forms import Form, form_by_types, is_wrapper, probes, value_at
+from osdi_frames.document_forms import Form, form_by_types, is_type_key, is_wrapper, probes, value_at
 from osdi_frames.engine import Engine, engine, refused
 from osdi_frames.json_decoding import DEEP
 from osdi_frames.messages import field_name
@@ -272,6 +272,8 @@ class _CleanReader(_Reader):
         parts: defaultdict[Form, list[pa.Table]] = defaultdict(list)
         for form, numbers in self._numbers_of_forms(documents).items():
             of_form = select_documents(documents, numbers)
+            if form.kind == "delivery":
+                of_form = self._respelled(form, of_form)
             query_forms = self._query_forms_of_deliveries if form.kind == "delivery" else self._query_forms
             # Several forms become equal without the types that are not planned.
             for query_form in query_forms(form, of_form):
@@ -312,7 +314,6 @@ class _CleanReader(_Reader):
     def _query_forms_of_deliveries(self, form: Form, deliveries: pa.Table) -> list[Form]:
         """Return the form that deliveries are queried by, if they contain any planned type."""
         forms = self.plan.queries_for(form)
-        self.others.update(self._of_other_spelling(form, deliveries))
         self.others.update(_quarantined(deliveries) if form.enveloped else ())
         narrower = [_with_occurring_types(query_form, deliveries) for query_form in forms]
         occurring = [query_form for query_form in narrower if query_form.types]
@@ -323,14 +324,29 @@ class _CleanReader(_Reader):
                 self.others.update(() if is_wrapper(keys) else numbers)
         return forms
 
-    def _of_other_spelling(self, form: Form, deliveries: pa.Table) -> Iterator[int]:
-        """Yield the deliveries with a type under another spelling of its key than the one that is queried."""
+    def _respelled(self, form: Form, deliveries: pa.Table) -> pa.Table:
+        """Return deliveries with the spelling of each type's key that is queried, where nothing else is spelled so."""
         types = self.plan.selects
-        spellings = {key for element in types for key in element.type_keys(self.plan.prefixes)[1:]}
-        spellings -= {str(element.type_key) for element in types}
-        if queries.possible_keys(deliveries["document"], spellings):
-            for keys, numbers, _ in self.query(queries.entry_keys_query(form), deliveries):
-                yield from numbers if spellings.intersection(keys) else ()
+        queried = {str(element.type_key) for element in types}
+        spellings = {
+            key: str(element.type_key)
+            for element in types
+            for key in element.type_keys(self.plan.prefixes)
+            if key not in queried
+        }
+        if not queries.possible_keys(deliveries["document"], spellings):
+            return deliveries
+        entries: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        for keys, numbers, _ in self.query(queries.entry_keys_query(form), deliveries):
+            of_types = [key for key in keys if is_type_key(key)]
+            if len(of_types) == 1 and of_types[0] in spellings:
+                entries[of_types[0]].update(numbers)
+            elif spellings.keys() & {*of_types}:
+                self.others.update(numbers)
+        for spelling, numbers in entries.items():
+            deliveries, doubtful = queries.respelled(deliveries, spelling, spellings[spelling], numbers)
+            self.others.update(doubtful)
+        return deliveries
 
     def _list_pages(self, form: Form, pages: pa.Table) -> None:
         """Note pages of one type, with their collections and totals."""

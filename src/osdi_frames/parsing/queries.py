@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
@@ -72,6 +72,25 @@ def with_colons(documents: pa.ChunkedArray, prefixes: Sequence[str]) -> pa.Chunk
         key = rf'"{re.escape(prefix)}_({"|".join(map(re.escape, keys))})"(\s*:)'
         documents = pc.replace_substring_regex(documents, key, rf'"{prefix}:\1"\2')
     return documents
+
+
+def respelled(
+    documents: pa.Table, spelling: str, key: str, entries: Mapping[int, int]
+) -> tuple[pa.Table, list[int]]:
+    """Return documents with a key in place of a spelling of it, which so many entries of each have, by its number.
+
+    Those in which the spelling occurs elsewhere, too, are not to be used: their numbers are returned.
+    """
+    is_spelled = combined(pc.is_in(documents["number"], pa.array([*entries], pa.int64())))
+    some = documents.filter(is_spelled)
+    found = pc.count_substring(some["document"], f'"{spelling}"').to_pylist()
+    texts = pc.replace_substring(some["document"], f'"{spelling}"', f'"{key}"')
+    every = pc.replace_with_mask(combined(documents["document"]), is_spelled, combined(texts))
+    documents = documents.set_column(documents.schema.get_field_index("document"), "document", every)
+    numbers = some["number"].to_pylist()
+    return documents, [
+        number for number, times in zip(numbers, found, strict=True) if times != entries[number]
+    ]
 
 
 def _has_underscored_prefix(documents: pa.BinaryArray, prefixes: Iterable[str]) -> bool:
