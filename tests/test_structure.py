@@ -31,7 +31,7 @@ LAYERS = [
     {"kept"},
     {"reader", "privacy"},
     {"reports", "output", "table_methods"},
-    {"local_time", "plots", "sample"},
+    {"excel", "local_time", "plots", "sample"},
     {"client", "contents", "dask", "keywords", "page", "receiver", "sandbox"},
     {"shown_report"},
     {"archive"},

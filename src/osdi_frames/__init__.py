@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from osdi_frames.errors import (
         SourceWarning as SourceWarning,
     )
+    from osdi_frames.excel import write_excel as write_excel
     from osdi_frames.local_time import local_to_utc as local_to_utc
     from osdi_frames.local_time import utc_to_local as utc_to_local
     from osdi_frames.output.files import write_csv as write_csv
-    from osdi_frames.output.files import write_excel as write_excel
     from osdi_frames.privacy import pseudonymize as pseudonymize
     from osdi_frames.pulls import Manifest as Manifest
     from osdi_frames.pulls import manifests as manifests
@@ -154,7 +154,8 @@ _HOMES = {
     "client.client": ("Client",),
     "pulls": ("Manifest", "manifests"),
     "errors": ("OsdiError", "ProblemsWarning", "ServiceWarning", "SourceWarning"),
-    "output.files": ("write_csv", "write_excel"),
+    "excel": ("write_excel",),
+    "output.files": ("write_csv",),
     "archive": ("Archive",),
     "local_time": ("local_to_utc", "utc_to_local"),
     "privacy": ("pseudonymize",),

@@ -202,7 +202,7 @@ class MissingExtra(OsdiError, ImportError):
 
 
 class ProblemsWarning(UserWarning):
-    """Problems were skipped with ``on_error="skip"``; the message says how many."""
+    """Problems were skipped with ``on_error="skip"``, or texts cut for a spreadsheet; the message says how many."""
 
     __str__ = _sentence
 

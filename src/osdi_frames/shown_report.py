@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,29 @@ class ShownReport(ReportResult):
         return next(
             as_text(declared, frame, top=top) for declared, _ in self.reports if declared.name == name
         )
+
+    def to_excel(self, path: str | os.PathLike[str]) -> None:
+        """Write an Excel workbook (extra ``excel``): a sheet for each report, by its name, and `notes` on them.
+
+        What is hidden by `min_count` is an empty cell. See `write_excel` for how values are written, and its errors.
+
+        Parameters
+        ----------
+        path
+            the file to write; one that exists is replaced when the new one is whole
+
+        Examples
+        --------
+        >>> import osdi_frames as of, os, tempfile
+        >>> made = of.report({"title": "March", "total_accepted": 12, "start_date": "2026-05-01T18:00:00Z"})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made.to_excel(f"{folder}/week.xlsx")
+        ...     os.listdir(folder)
+        ['week.xlsx']
+        """
+        from osdi_frames.excel import write_workbook
+
+        write_workbook(self, path)
 
     def _repr_html_(self) -> str:
         from osdi_frames.page.notebook import html

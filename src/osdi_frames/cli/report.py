@@ -54,6 +54,9 @@ def _goals(_ctx: click.Context, _parameter: click.Parameter, value: tuple[str, .
 )
 @bom
 @click.option(
+    "--excel", type=click.Path(dir_okay=False), help="A file: one workbook, with a sheet for each report."
+)
+@click.option(
     "--exact",
     "spelling",
     flag_value="exact",
@@ -77,7 +80,9 @@ def _goals(_ctx: click.Context, _parameter: click.Parameter, value: tuple[str, .
 )
 @as_json
 @reading
-def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool, **options: Any) -> None:
+def command(
+    source: tuple[str, ...], *, out: str | None, excel: str | None, top: int, as_json: bool, **options: Any
+) -> None:
     """Print the reports of SOURCE: what changed, RSVPs by campaign, signatures by source, people, and more.
 
     What "send test" sent, what is gone, cancelled and hidden events with their attendances, and attendances that
@@ -95,6 +100,8 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
         found = write_report(list(source), out, formats=formats, bom=bom, **options)
     else:
         found = report(list(source), **options)
+    if excel:
+        found.to_excel(excel)
     headline, *notes = with_options(str(found)).splitlines()
     if as_json:
         caveats = {name: frame.attrs["caveat"] for name, frame in found.items()}
@@ -110,6 +117,8 @@ def command(source: tuple[str, ...], *, out: str | None, top: int, as_json: bool
                 click.echo(f"\n{as_text(declared, frame, top=top)}")
         if empty := [declared.heading for declared, frame in found.reports if frame.empty]:
             click.echo(f"\nnothing to report: {'; '.join(empty)}")
+    if excel:
+        (note if as_json else click.echo)(f"\nwritten to {quoted_path(excel)}")
     if out:
         count = counted(len(found.reports), "report")
         kinds = " and ".join(_NAMES[name] for name in formats)

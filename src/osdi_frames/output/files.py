@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 from urllib.parse import quote
 
 import pandas as pd
@@ -24,20 +22,13 @@ from osdi_frames import durable
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
+from osdi_frames.output.texts import rows_as_text
+from osdi_frames.output.workbook import Write, workbook
 
 Format = Literal["parquet", "csv", "xlsx"]
-Write = Callable[[pa.Table], object]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "xlsx")
 
-#: What a spreadsheet takes for the beginning of a formula: a sign, also fullwidth or small, also after blanks
-#: and characters that are not seen; and the blanks that some programs drop before they look.
-_FORMULA = (
-    r"^([\pZ\p{Cc}\p{Cf}]*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}\x{fe66}\x{fe62}\x{fe63}\x{fe6b}]|[\t\r\n])"
-)
-
 _BYTE_ORDER_MARK = "\ufeff".encode()
-_SHEET_ROWS, _CELL = 1 << 20, 32767  # rows of a sheet, characters of a cell
-_EXACT = 1 << 53  # larger integers are not exact in a spreadsheet
 _FOLDER_NAME, _FOLDERS = 255, 1 << 14  # bytes of a name, with its escapes; folders that are written together
 _BUFFERED_BYTES = 128 << 20  # bytes of a partitioned table that are written together
 
@@ -173,49 +164,27 @@ def write_csv(
     "source","count"
     "'=1+1",-2
     """
-    _write_frame(frame, path, FileForm("csv", escape_formulas, bom), caller="write_csv")
+    table = table_of(as_frame(frame, caller="write_csv"))
+    with replaced_file(path) as new, _file(table.schema, new, FileForm("csv", escape_formulas, bom)) as write:
+        write(table)
 
 
-def write_excel(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write any frame to an Excel file (extra ``excel``).
-
-    Excel has no time zones: UTC times are written as they are, and their columns are named so,
-    ``created_date (UTC)``. Texts stay texts, also those that begin with ``=``; lists are JSON. The file
-    appears whole, and is readable by its owner only; a file at `path` is replaced, whoever wrote it.
-
-    Parameters
-    ----------
-    frame
-        The frame; an index that has a name is written before the columns.
-    path
-        The file to write.
-
-    Raises
-    ------
-    InvalidArgument
-        The frame has more rows than a sheet.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> signed = pd.DataFrame({"created_date": [pd.Timestamp("2026-05-01T10:00Z")], "source": ["=1+1"]})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_excel(signed, f"{folder}/a.xlsx")
-    ...     pd.read_excel(f"{folder}/a.xlsx")  # which needs openpyxl
-       created_date (UTC) source
-    0 2026-05-01 10:00:00   =1+1
-    """
-    _write_frame(frame, path, FileForm("xlsx"), caller="write_excel")
+def table_of(frame: pd.DataFrame) -> pa.Table:
+    """Return a frame as rows of a file, an index that has a name as the first columns; periods are texts."""
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    periods = [name for name in frame.columns if isinstance(frame.dtypes.get(name), pd.PeriodDtype)]
+    return pa.Table.from_pandas(
+        frame.astype(dict.fromkeys(periods, "str")).rename(columns=str), preserve_index=False
+    )
 
 
-def _write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], form: FileForm, *, caller: str) -> None:
-    frame = as_frame(frame, caller=caller)
-    named = any(name is not None for name in frame.index.names)
-    table = pa.Table.from_pandas(frame.reset_index() if named else frame, preserve_index=False)
+@contextlib.contextmanager
+def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield where to write a file that takes the place of the one at a path when it is whole."""
     target = Path(os.path.realpath(path))
     with durable.draft(target) as drafts:
-        with _file(table.schema, drafts / target.name, form) as write:
-            write(table)
+        yield drafts / target.name
         durable.publish_file(drafts / target.name, target)
 
 
@@ -234,14 +203,14 @@ def _opened(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
         with ParquetWriter(path, schema, compression="zstd") as writer:
             yield writer.write_table
     elif form.format == "xlsx":
-        with _sheet(schema, path) as write:
-            yield write
+        with workbook(path) as add_sheet:
+            yield add_sheet(None, schema, {})
     else:
-        as_text = partial(_as_text, escape_formulas=form.escape_formulas)
+        as_texts = partial(rows_as_text, escape_formulas=form.escape_formulas)
         with pa.OSFile(str(path), "wb") as sink:
             sink.write(_BYTE_ORDER_MARK if form.bom else b"")
-            with pa.csv.CSVWriter(sink, as_text(schema.empty_table()).schema) as writer:
-                yield lambda rows: writer.write_table(as_text(rows))
+            with pa.csv.CSVWriter(sink, as_texts(schema.empty_table()).schema) as writer:
+                yield lambda rows: writer.write_table(as_texts(rows))
 
 
 @contextlib.contextmanager
@@ -261,7 +230,7 @@ def _folder(
         partition.check(rows)
         options = dataset.ParquetFileFormat().make_write_options(compression="zstd")
         if form.format == "csv":
-            rows, options = _as_text(rows, escape_formulas=form.escape_formulas), None
+            rows, options = rows_as_text(rows, escape_formulas=form.escape_formulas), None
         with durable.naming(path):
             dataset.write_dataset(
                 rows,
@@ -281,98 +250,3 @@ def _folder(
 
     yield write
     flush()
-
-
-def _as_text(rows: pa.Table, *, escape_formulas: bool) -> pa.Table:
-    """Convert to what CSV can hold: lists to JSON, datetimes to ISO 8601, formulas to texts."""
-    names, columns = rows.schema.names, [_text(column) for column in rows.columns]
-    if escape_formulas:
-        names = _escaped(pa.array(names, pa.string())).to_pylist()
-        columns = [_escaped(column) if column.type == pa.string() else column for column in columns]
-    return pa.table(columns, names=names)
-
-
-def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _text(column.cast(kind.value_type))
-    if pa.types.is_nested(kind):
-        return pa.chunked_array([_json(part) for part in column.chunks], pa.string())
-    if pa.types.is_timestamp(kind):
-        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ" if kind.tz else "%Y-%m-%dT%H:%M:%S")
-    is_text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return column.cast(pa.string()) if is_text else column
-
-
-def _json(column: pa.Array) -> pa.Array:
-    values = column.to_pylist()
-    texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
-    return pa.array(texts, pa.string())
-
-
-def _escaped(texts: pa.Array) -> pa.Array:
-    """Write an apostrophe before formulas."""
-    return pc.replace_substring_regex(texts, _FORMULA, r"'\1")
-
-
-@contextlib.contextmanager
-def _sheet(schema: pa.Schema, path: Path) -> Iterator[Write]:
-    """Open an Excel file, written row by row."""
-    import xlsxwriter  # an extra
-
-    # Texts stay texts; what waits to be written is not kept where others could read it.
-    options = {
-        "constant_memory": True,
-        "tmpdir": str(path.parent),
-        "default_date_format": "yyyy-mm-dd hh:mm:ss",
-    }
-    with (
-        _system_errors(xlsxwriter.exceptions.FileCreateError),
-        xlsxwriter.Workbook(str(path), options) as book,
-    ):
-        sheet, numbers = book.add_worksheet(), iter(range(_SHEET_ROWS))
-        sheet.freeze_panes(1, 0)
-
-        def write_row(values: Iterable[Any]) -> None:
-            row = next(numbers, None)
-            if row is None:
-                raise InvalidArgument(f"{path.stem} has more rows than a sheet holds; write CSV or Parquet")
-            for column, value in enumerate(values):
-                _write_cell(sheet, row, column, value)
-
-        def write(rows: pa.Table) -> None:
-            times = (pa.types.is_timestamp(kind) for kind in rows.schema.types)
-            columns = (
-                column.cast(pa.timestamp("us")) if is_time else _text(column)
-                for column, is_time in zip(rows.columns, times, strict=True)
-            )
-            for values in zip(*(column.to_pylist() for column in columns), strict=True):
-                write_row(values)
-
-        write_row(
-            f"{field.name} (UTC)" if getattr(field.type, "tz", None) else field.name for field in schema
-        )
-        yield write
-
-
-@contextlib.contextmanager
-def _system_errors(of_library: type[Exception]) -> Iterator[None]:
-    """Raise the error of the system in place of the library's own error that wraps it."""
-    try:
-        yield
-    except of_library as error:
-        if isinstance(error.__context__, OSError):
-            raise error.__context__ from None
-        raise
-
-
-def _write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
-    if isinstance(value, bool):
-        sheet.write_boolean(row, column, value)
-    elif isinstance(value, datetime) and value.year >= 1900:
-        sheet.write_datetime(row, column, value)
-    elif isinstance(value, int | float) and abs(value) <= _EXACT:
-        sheet.write_number(row, column, value)
-    elif value is not None and value == value:  # NaN is empty
-        text = str(value)
-        sheet.write_string(row, column, text if len(text) <= _CELL else f"{text[: _CELL - 1]}…")

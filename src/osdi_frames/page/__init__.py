@@ -24,6 +24,7 @@ import pyarrow as pa
 from markupsafe import Markup
 
 from osdi_frames.durable import naming
+from osdi_frames.excel import formats_of, with_periods, write_sheets
 from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import document, sections, tables
 from osdi_frames.parsing.check import Inspection
@@ -53,21 +54,20 @@ def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now:
     if result.published:
         with naming(folder / FILE):
             (folder / FILE).write_bytes(result.published.dumped())
-    frames = {declared.name: (declared, _with_periods(frame)) for declared, frame in result.reports}
+    frames = {declared.name: (declared, with_periods(frame)) for declared, frame in result.reports}
     for form in forms:
+        if form.format == "xlsx":
+            for name, (declared, frame) in frames.items():
+                formats = formats_of(frame, declared.measures)
+                write_sheets([(None, frame)], folder / f"{name}.xlsx", {None: formats})
+            continue
         rows = {name: _rows(declared, frame, form) for name, (declared, frame) in frames.items()}
         write_tables({name: table.schema for name, table in rows.items()}, rows.items(), folder, form)
 
 
-def _with_periods(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a report with the periods that it compares as columns: a file has no attributes."""
-    periods = frame.attrs.get("periods", {})
-    return frame.assign(**{f"{name}_period": days for name, days in periods.items()})
-
-
 def _rows(declared: Report, frame: pd.DataFrame, form: FileForm) -> pa.Table:
-    """Return a report as rows of a file; those that people read have shares as the page shows them, as 0.032."""
-    if form.format != "parquet":
+    """Return a report as rows of a file; CSV, which people read, has shares as the page shows them, as 0.032."""
+    if form.format == "csv":
         shares = [column.name for column in declared.shown(frame) if "share" in column.unit]
         frame = frame.round(dict.fromkeys(shares, _SHARE_DECIMALS))
     return pa.Table.from_pandas(frame.reset_index().rename(columns=str), preserve_index=False)
