@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from math import sqrt
 from statistics import median
@@ -101,10 +101,15 @@ def check_engagement(rows: list[Act], actions: pd.DataFrame) -> None:
     assert all(step == 1 or step > 119 for step in steps)
 
 
+def after(day: str) -> pd.Timestamp:
+    """Return the end of a day, which `until` includes."""
+    return pd.Timestamp(day, tz="UTC") + timedelta(days=1)
+
+
 def check_retention(rows: list[Act], actions: pd.DataFrame, until) -> None:
     made = of.retention(actions, until=until)
     started = begun(rows)  # also by an act that is set aside
-    end = datetime.fromisoformat(until).replace(tzinfo=UTC) if until else newest(rows)
+    end = after(until) if until else newest(rows)
     rows = rows if until else known(rows)
     cohorts, active = defaultdict(set), defaultdict(set)
     for person, row in first_acts(rows).items():
@@ -305,7 +310,7 @@ def check_growth(rows: list[Act], actions: pd.DataFrame) -> None:
 def periods(rows: list[Act], days: int, until) -> tuple[pd.Timestamp, pd.Timestamp, pd.Timestamp]:
     """Return where two periods begin, and the end: if not given, the midnight before the newest act."""
     day = (newest(rows) or START).replace(hour=0, minute=0, second=0, microsecond=0)
-    end = pd.Timestamp(until, tz="UTC") if until else pd.Timestamp(day)
+    end = after(until) if until else pd.Timestamp(day)
     return end - timedelta(days=2 * days), end - timedelta(days=days), end
 
 
@@ -342,9 +347,7 @@ def check_goals(rows: list[Act], actions: pd.DataFrame, goal: int, until) -> Non
         signatures, dict.fromkeys(sorted({row["subject_id"] for row in signed}), goal), until=until
     )
     last = newest([row for row in rows if row["action"] == "signed"])
-    end = (
-        pd.Timestamp(until, tz="UTC") if until else pd.Timestamp(last or START).floor("D") + timedelta(days=1)
-    )
+    end = after(until) if until else pd.Timestamp(last or START).floor("D") + timedelta(days=1)
     for petition, row in made.iterrows():
         own = [each for each in counted(signed) if each["subject_id"] == petition]
         known = [each["date"] for each in own if each["date"] and (until or (last and each["date"] <= last))]

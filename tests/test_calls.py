@@ -203,7 +203,7 @@ def test_no_function_passes_over_a_keyword(tmp_path, monkeypatch):
 
 def test_functions_of_a_source_take_what_the_archive_takes():
     of_archive = {*of.Archive.export.__kwdefaults__, *keywords.PrivacyOptions.__annotations__}
-    shared = {*Settings.__annotations__, *FILTERS}
+    shared = {*Settings.__annotations__, *FILTERS, *of.Archive.where.__kwdefaults__}
     assert {*keywords.ExportOptions.__annotations__} == of_archive | shared
     of_archive = {*of.Archive.write_report.__kwdefaults__, *keywords.Options.__annotations__}
     assert {*keywords.WriteOptions.__annotations__} == of_archive | shared

@@ -108,7 +108,7 @@ def test_of_what_has_no_receipt_nothing_after_the_present_is_compared():
 
 def test_an_end_that_the_caller_chooses_sets_nothing_aside():
     source = [*of_may(), signed(RECEIVED + timedelta(days=2))]
-    found = of.changes(of.open(source).actions(), until="2026-06-08")
+    found = of.changes(of.open(source).actions(), until="2026-06-07")
     assert found.loc["signed", ["before", "now"]].tolist() == [20, 1]
     assert "set aside" not in found.attrs["note"]
 

@@ -25,6 +25,8 @@ ROWS = pd.DataFrame(
         "action": "signed",
         "subject_id": "park",
         "attended": False,
+        "source": "email",
+        "is_new": True,
     }
 )
 #: Functions with `freq`, and the times that they count by.
@@ -33,6 +35,7 @@ HAVE_FREQ = {
     "attendances_over_time": "created_date",
     "engagement": "date",
     "retention": "date",
+    "growth": "date",
 }
 
 

@@ -251,9 +251,12 @@ def test_by_gives_a_column_for_each_value_the_largest_first():
     assert report["(none)"].tolist() == [1, 0, 1]
 
 
-def test_a_time_with_another_offset_falls_into_its_utc_day():
+def test_a_column_with_a_zone_keeps_its_days_and_one_with_an_offset_has_those_of_utc():
     table = signatures(signed("a", "1", "2026-05-02T03:00"))
     table["created_date"] = table["created_date"].dt.tz_convert("America/Los_Angeles")  # still the 1st there
+    first = reports.signatures_over_time(table).index[0]
+    assert first == pd.Timestamp("2026-05-01", tz="America/Los_Angeles")
+    table["created_date"] = "2026-05-01T20:00:00-07:00"
     assert reports.signatures_over_time(table).index[0] == pd.Timestamp("2026-05-02", tz="UTC")
 
 

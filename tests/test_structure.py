@@ -22,7 +22,7 @@ LAYERS = [
     {"messages"},
     {"errors"},
     {"locking", "frames", "names", "tables", "progress", "listening"},
-    {"document_forms", "durable", "problems"},
+    {"clock", "document_forms", "durable", "problems"},
     {"engine"},
     {"sources"},
     {"parsing", "pulls"},

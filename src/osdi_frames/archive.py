@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Unpack
 
 import pandas as pd
 import pyarrow as pa
 
+from osdi_frames.clock import TimeLike, present, zone_of
 from osdi_frames.errors import InvalidArgument, no_attribute, only_known
 from osdi_frames.keywords import Options, PrivacyOptions
 from osdi_frames.messages import quoted
 from osdi_frames.parsing.parse import Observer
 from osdi_frames.problems import Policy
-from osdi_frames.resolving.filters import Filters
+from osdi_frames.resolving.filters import Filters, counted_from
 from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tables
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
 
     from osdi_frames.contents import Contents
     from osdi_frames.output.files import Format
-    from osdi_frames.reports.known import TimeLike
     from osdi_frames.reports.request import ReportRequest
     from osdi_frames.reports.supporters import Levels
     from osdi_frames.shown_report import ShownReport
@@ -38,7 +37,7 @@ class Archive(TableMethods):
     """An archive, or the part of it that passes filters, of which nothing is read until asked."""
 
     def __repr__(self) -> str:
-        asked = {"prefix": self.prefix, **self.filters}
+        asked = {"prefix": self.prefix, "timezone": self.timezone, **self.filters}
         said = "".join(f", {name}={quoted(value)}" for name, value in asked.items() if value is not None)
         source = shown_address(", ".join(self.paths)) or type(self.source).__name__
         return f"Archive({source}{said})"
@@ -51,7 +50,7 @@ class Archive(TableMethods):
         def __getattr__(self, name: str) -> object:
             raise no_attribute("an archive", name, [known for known in dir(self) if known[0] != "_"])
 
-    def where(self, **filters: Unpack[Filters]) -> Archive:
+    def where(self, *, now: TimeLike | None = None, **filters: Unpack[Filters]) -> Archive:
         """Return the part of the archive that passes filters.
 
         A filter holds for every table that leads to it. Child tables follow their element, `actions` the remaining
@@ -62,9 +61,11 @@ class Archive(TableMethods):
         Parameters
         ----------
         since, until
-            A year, month, day or time, as ``"2026-05"``, the last one included. Each table is filtered by its own
-            date: events by start_date (wall clock), acts, uploads and taggings by created_date (UTC), actions by date.
-            What has no date is left out; petitions, campaigns, forms and tags are kept whole.
+            A year, month, day or time of the handle's zone, as ``"2026-05"``, the last one included; or one counted
+            from `now` (by default the present): ``"7d"`` (the day seven days before), ``"today"``, ``"yesterday"``,
+            ``"last-week"``, ``"last-month"``, ``"last-year"``. Each table is filtered by its own date: events by
+            start_date (wall clock), acts, uploads and taggings by created_date, actions by date. What has no date is
+            left out; petitions, campaigns, forms and tags are kept whole.
         petition, campaign
             An id or title, or a list of them: petitions and their signatures; event campaigns, their events and
             attendances. It is an id if one is so, else the title that one has now, else what only one title begins
@@ -88,7 +89,8 @@ class Archive(TableMethods):
           event_id    status
         0       5f  accepted
         """
-        return replace(self, filters=Filters(**{**self.filters, **filters}))
+        counted = counted_from(filters, now, self.timezone)
+        return replace(self, filters=Filters(**{**self.filters, **counted}))
 
     def table(
         self, name: str, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True
@@ -257,8 +259,8 @@ class Archive(TableMethods):
             (deleted), ``cancelled`` and ``hidden`` (events, and their attendances) and ``unaccepted`` (attendances),
             the values of the column `excluded`.
         now
-            The present, by default the clock's: no later date is compared, measured or foretold from; where something
-            has a receipt (`received_at`, `fetched_at`), none later than a day after the newest.
+            The present, by default that of the computer: no later date is compared, measured or foretold from; where
+            something has a receipt (`received_at`, `fetched_at`), none later than a day after the newest.
         spelling
             ``"merged"`` counts spellings of one source, referrer, website, region or country as one row.
 
@@ -284,8 +286,9 @@ class Archive(TableMethods):
     def _requested(self, options: Options, *, for_page: bool = False) -> ReportRequest:
         from osdi_frames.reports.request import ReportRequest
 
-        now = options.get("now") or datetime.now(UTC)
-        return ReportRequest(filters=self.filters, for_page=for_page, **{**options, "now": now})  # type: ignore[arg-type] # checked there
+        now = present(options.get("now"), zone_of(self.timezone)).to_pydatetime(warn=False)
+        wanted = {**options, "now": now, "timezone": self.timezone}
+        return ReportRequest(filters=self.filters, for_page=for_page, **wanted)  # type: ignore[arg-type] # checked there
 
     def write_report(
         self,
@@ -364,8 +367,8 @@ class Archive(TableMethods):
             or ``"xlsx"`` (extra ``excel``).
         partition_by
             A column, with a folder ``by_column=value`` for each value, or ``"month"``, with a folder ``month=2026-05``
-            for each month of an event's `start_date` and of the `created_date` of all else. A table without the column,
-            as child tables, is one file.
+            for each month of an event's `start_date` and, in the zone of the handle, of the `created_date` of all else.
+            A table without the column, as child tables, is one file.
         overwrite
             Replace an earlier export, of which no file was changed, in a folder without other files.
         engine
@@ -399,7 +402,10 @@ class Archive(TableMethods):
 
         only_known("export", privacy, Archive.export.__kwdefaults__, PrivacyOptions.__annotations__)
         wanted = ExportRequest.of(
-            named_tables(tables, dedupe, self.filters), partition_by=partition_by, **privacy
+            named_tables(tables, dedupe, self.filters),
+            partition_by=partition_by,
+            timezone=self.timezone,
+            **privacy,
         )
         resolution = self.resolution(wanted.columns, dedupe=dedupe, people=people)
         if engine is not None:

@@ -16,6 +16,7 @@ from osdi_frames.problems import ProblemKind
 from osdi_frames.pulls import Manifest, manifests
 from osdi_frames.reader import Reader
 from osdi_frames.reports import exclusion
+from osdi_frames.reports.columns import Clock
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.sources.source import FilePartition, Part, listed_files
 from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
@@ -157,7 +158,9 @@ def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.D
         if received and frame is not None:
             masks = (frame[name].notna() for name in (exclusion.COLUMN, GONE_SINCE.name) if name in frame)
             excluded = int(next(masks, pd.Series(dtype=bool)).sum())
-            days = frame[element.month] if element.month else pd.Series(dtype="datetime64[us]")
+            days = pd.Series(dtype="datetime64[us]")
+            if element.month:
+                days = Clock.of(frame, element.month, report="contents").times
             first, last = (f"{day:%Y-%m-%d}" if pd.notna(day) else "" for day in (days.min(), days.max()))
             rows.append(
                 {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -30,12 +30,19 @@ def _dtype(kind: pa.DataType) -> Any:
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _NULLABLE.get(kind)
 
 
-def frame(table: pa.Table) -> pd.DataFrame:
-    """Return an Arrow table as a DataFrame of the dtypes that pandas users expect."""
+#: The attribute of frames that names the zone of their handle, whose wall clock periods are of.
+TIMEZONE: Final = "timezone"
+
+
+def frame(table: pa.Table, timezone: str | None = None) -> pd.DataFrame:
+    """Return an Arrow table as a DataFrame of the dtypes that pandas users expect, with the zone of its handle."""
     # Most tables of a small archive are empty: to copy such a frame takes less than to make it. Schemas are compared
     # without metadata, of which those of pandas can name an index.
     is_known = not len(table) and table.schema.pandas_metadata is None
-    return _empty(table.schema).copy() if is_known else _converted(table)
+    made = _empty(table.schema).copy() if is_known else _converted(table)
+    if timezone is not None:
+        made.attrs[TIMEZONE] = timezone
+    return made
 
 
 @lru_cache(256)

@@ -9,8 +9,7 @@ from osdi_frames.reader import Settings
 from osdi_frames.resolving.filters import Filters
 
 if TYPE_CHECKING:  # names of types only: who reads tables needs no plots and no Parquet
-    from datetime import datetime
-
+    from osdi_frames.clock import TimeLike
     from osdi_frames.output.files import Format
     from osdi_frames.privacy import Drop, Key
     from osdi_frames.reports.known import Duration
@@ -29,7 +28,7 @@ class Options(TypedDict, total=False):
     spelling: Spelling
     compare: Duration
     goals: Mapping[str, int]
-    now: datetime | None
+    now: TimeLike | None
 
 
 class PrivacyOptions(TypedDict, total=False):
@@ -64,3 +63,4 @@ class ExportOptions(PrivacyOptions, Settings, Filters, total=False):
     engine: Literal["dask"] | None
     escape_formulas: bool
     bom: bool
+    now: TimeLike | None

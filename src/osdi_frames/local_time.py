@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pandas as pd
 
+from osdi_frames.clock import zone_of
 from osdi_frames.errors import MissingExtra, UnknownValue
 from osdi_frames.frames import as_frame
-from osdi_frames.messages import quoted
 from osdi_frames.reports.columns import LOCAL, UTC, Convert, convert_columns, local, utc
 
 #: What marks a time whose place is only known to be in a country.
@@ -172,10 +171,7 @@ _NEEDS: Final[Mapping[str, Convert]] = {"start_date": local, "end_date": local, 
 
 def _known(timezone: str) -> str:
     """Return a time zone's name, if there is such a zone."""
-    try:
-        return ZoneInfo(timezone).key
-    except (TypeError, ValueError, OSError, ZoneInfoNotFoundError):
-        raise UnknownValue(f"{quoted(timezone)} is no time zone, as 'America/New_York' is") from None
+    return str(zone_of(timezone))
 
 
 def _zones_of(frame: pd.DataFrame, needed: pd.DataFrame, timezone: str | None) -> tuple[pd.Series, pd.Series]:

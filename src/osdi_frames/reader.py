@@ -43,6 +43,7 @@ class Settings(TypedDict, total=False):
     limits: Limits | None
     store: str | os.PathLike[str] | None
     progress: bool | None
+    timezone: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,7 @@ class Reader:
     limits: Limits | None = None
     store: str | os.PathLike[str] | None = None
     progress: bool | None = None
+    timezone: str | None = None
     filters: Filters = field(default_factory=Filters)
 
     def __post_init__(self) -> None:
@@ -63,7 +65,7 @@ class Reader:
         source = at_hand(list(cast("Iterator[Any]", self.source)) if is_iterator else self.source)
         object.__setattr__(self, "source", source)
         Policy(self.on_error)
-        Filtering(self.filters)
+        Filtering(self.filters, self.timezone)
         known_prefixes(self.prefix)
 
     @property
@@ -101,6 +103,7 @@ class Reader:
             dedupe=dedupe,
             people=people,
             filters=self.filters,
+            timezone=self.timezone,
             inspects=inspects,
             lists=lists,
         )
@@ -192,7 +195,7 @@ class Reader:
         parts = {name: [schema.empty_table()] for name, schema in resolution.schemas.items()}
         for name, some in self.rows(resolution, observer or Observer(Policy(self.on_error))):
             parts[name].append(some)
-        return {name: frame(pa.concat_tables(parts.pop(name))) for name in resolution.schemas}
+        return {name: frame(pa.concat_tables(parts.pop(name)), self.timezone) for name in resolution.schemas}
 
     def partitions(
         self, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None

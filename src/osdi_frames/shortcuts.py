@@ -43,6 +43,10 @@ def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
         made where it is missing, and holds the same personal data as the source.
     progress
         A progress bar: None shows one on a terminal or in a notebook, and for long work only.
+    timezone
+        The zone whose wall clock periods, hours and the days of `Archive.where` are of, as ``"America/New_York"``; UTC
+        when not given. Frames name it in their ``attrs["timezone"]``, where functions of periods find it. Times in
+        tables stay UTC.
 
     Examples
     --------
@@ -66,7 +70,7 @@ def _opened(
     others = dict(options)
     settings = {name: others.pop(name) for name in options if name in Settings.__annotations__}
     filters = {name: others.pop(name) for name in options if name in FILTERS}
-    return open(source, **settings).where(**filters), others
+    return open(source, **settings).where(now=options.get("now"), **filters), others
 
 
 def read_events(
@@ -170,5 +174,12 @@ def export(
     ...     of.export({"title": "March", "total_accepted": 3}, f"{folder}/out", tables=["events"])
     {'events': 1}
     """
-    archive, others = _opened(export, source, options, ExportOptions.__annotations__, FILTERS)
+    archive, others = opened_for_export(source, options)
     return archive.export(destination, **others)
+
+
+def opened_for_export(source: Source, options: Mapping[str, Any]) -> tuple[Archive, dict[str, Any]]:
+    """Return the archive that keywords of `export` describe, and those of `Archive.export`."""
+    archive, others = _opened(export, source, options, ExportOptions.__annotations__, FILTERS)
+    others.pop("now", None)
+    return archive, others

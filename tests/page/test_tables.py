@@ -156,7 +156,7 @@ def test_what_did_not_change_is_plus_or_minus_nothing_and_acts_are_written_as_wo
         "Can be chance",
     ]
     assert [cell.text for cell in table.rows[0]] == ["RSVPed", "Park", "1", "1", "±0", "±0.0%", "yes"]
-    by_source = tables.of_report(DECLARED["changes_by_source"], of.compare(acts, "W", until="2026-05-18"))
+    by_source = tables.of_report(DECLARED["changes_by_source"], of.compare(acts, "W", until="2026-05-17"))
     assert {row[0].text for row in by_source.rows} == {"email", "rsvped"}
 
 

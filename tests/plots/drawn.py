@@ -95,7 +95,7 @@ DRAWN = {
     "attribution": ("attribution", lambda: reports.attribution(ACTS, "signed")),
     "growth": ("growth", lambda: reports.growth(ACTS)),
     "attribution of both": ("attribution", lambda: reports.attribution(ACTS, "signed", touch="both")),
-    "compare": ("compare", lambda: reports.compare(SIGNATURES, "M", until="2026-06-01")),
+    "compare": ("compare", lambda: reports.compare(SIGNATURES, "M", until="2026-05")),
     "weekday_hours": ("weekday_hours", lambda: reports.weekday_hours(EVENTS)),
 }
 

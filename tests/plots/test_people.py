@@ -173,7 +173,7 @@ def test_hostile_names_are_drawn_on_axes_of_any_size(size):
     made = {
         "funnel": of.funnel(rows, by="source", within="4D"),
         "attribution": of.attribution(rows, touch="both"),
-        "compare": of.compare(rows, "M", until="2026-04-01"),
+        "compare": of.compare(rows, "M", until="2026-03"),
         "retention": of.retention(rows, "D"),
         "hosts": of.hosts(rows.assign(action=["hosted", "rsvped"] * len(HOSTILE), subject_id="march")),
     }

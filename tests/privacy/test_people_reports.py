@@ -110,11 +110,11 @@ def check_counts(actions):
         (of.engagement(actions), ["people", "first", "new", "retained", "back"]),
         (of.attribution(actions, "signed"), ["people"]),
         (of.attribution(actions, "signed", touch="both"), ["first_people", "last_people"]),
-        (of.compare(actions, "M", until="2026-03-01"), ["before", "now"]),
+        (of.compare(actions, "M", until="2026-02"), ["before", "now"]),
         (of.repeats(actions), ["people"]),
         (of.growth(actions).sum().to_frame("new"), ["new"]),
         (
-            of.changes(actions, "M", until="2026-03-01").drop(
+            of.changes(actions, "M", until="2026-02").drop(
                 ["people", "first time", "new people"], errors="ignore"
             ),
             ["before", "now"],
@@ -149,7 +149,7 @@ def check_funnel(actions):
 
 
 def check_retention(actions):
-    report = of.retention(actions, until="2026-09-01")
+    report = of.retention(actions, until="2026-08-31")
     shown = in_order(suppress(report, BELOW), report)
     if shown is None:
         return

@@ -9,8 +9,8 @@ import click
 from osdi_frames.cli.options import bom, natural, reading, runs, sources
 from osdi_frames.messages import quoted_path
 from osdi_frames.output.files import FORMATS
-from osdi_frames.resolving.filters import FILTERS, Filtering
-from osdi_frames.shortcuts import export
+from osdi_frames.resolving.filters import Filtering
+from osdi_frames.shortcuts import opened_for_export
 from osdi_frames.tables import table as declared
 
 
@@ -47,9 +47,9 @@ def _key(_context: click.Context, _parameter: click.Parameter, path: Path | None
 @reading
 def command(source: tuple[str, ...], destination: str, tables: tuple[str, ...], **options: Any) -> None:
     """Write the tables of SOURCE into the folder DESTINATION: whole, or not at all."""
-    counts = export(list(source), destination, tables=tables or None, **options)
-    chosen: Any = {name: options[name] for name in FILTERS}
-    for line in Filtering(chosen).lines(*(declared(name).element for name in counts)):
+    archive, others = opened_for_export(list(source), options)
+    counts = archive.export(destination, tables=tables or None, **others)
+    for line in Filtering(archive.filters).lines(*(declared(name).element for name in counts)):
         click.echo(line)
     for name, rows in counts.items():
         click.echo(f"{name:<24}  {rows:>9,} {'row' if rows == 1 else 'rows'}")

@@ -41,9 +41,21 @@ _on_error = click.option(
     help="Stop at the first problem, or skip problems and say how many.",
 )
 
+timezone = click.option(
+    "--timezone",
+    envvar="OSDI_TIMEZONE",
+    show_envvar=True,
+    help="The zone of days, months and hours, as America/New_York; UTC when not given.",
+)
+
+_now = click.option(
+    "--now", metavar="TIME", help="The present, from which 7d, yesterday and last-month are counted."
+)
+
 #: Filters by time, of which one value is asked for.
 _PERIOD = {
-    "since": "Only from this year, month, day or time on, as 2026-05: events by start_date, others by created_date.",
+    "since": "Only from this year, month, day or time on, as 2026-05, 7d, yesterday or last-month: events by "
+    "start_date, others by created_date.",
     "until": "Only up to this year, month, day or time, itself included.",
 }
 
@@ -62,11 +74,11 @@ def _given(ctx: click.Context, _parameter: click.Parameter, value: tuple[str, ..
 
 
 def reading(function: Function) -> Function:
-    """Take filters, `--on-error`, `--store` and `--progress`."""
+    """Take filters, `--timezone`, `--now`, `--on-error`, `--store` and `--progress`."""
     # Imported here: the list of commands needs no pandas.
     from osdi_frames.resolving.filters import FILTERS, OF_THINGS, named
 
-    function = _on_error(store(progress(function)))
+    function = timezone(_now(_on_error(store(progress(function)))))
     for name, columns in reversed([*FILTERS.items()]):
         types = ", ".join(map(named, columns))
         by = f"{name}, an id or title" if name in OF_THINGS else name

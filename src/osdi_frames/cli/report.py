@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from osdi_frames.cli.options import (
     as_json,
@@ -18,6 +19,7 @@ from osdi_frames.cli.options import (
     sources,
     with_options,
 )
+from osdi_frames.clock import is_utc
 from osdi_frames.messages import counted, quoted, quoted_path
 from osdi_frames.output.files import FORMATS, Format
 from osdi_frames.reports.exclusion import REASONS
@@ -36,6 +38,17 @@ def _goals(_ctx: click.Context, _parameter: click.Parameter, value: tuple[str, .
             raise click.BadParameter(f"{quoted(given)} is not as in --goal 'Save the park=5000'")
         found[petition] = int(count)
     return found
+
+
+def _as_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose times keep their zone in JSON, where pandas makes UTC of them."""
+    for name in frame.select_dtypes("datetimetz"):
+        if not is_utc(frame[name].dt.tz):
+            texts = [
+                None if pd.isna(time) else time.isoformat(timespec="milliseconds") for time in frame[name]
+            ]
+            frame[name] = pd.Series(texts, frame.index, dtype="str")
+    return frame
 
 
 @runs("osdi-frames report data --out report")
@@ -106,7 +119,7 @@ def command(
     if as_json:
         caveats = {name: frame.attrs["caveat"] for name, frame in found.items()}
         values = {
-            name: json.loads(frame.reset_index().to_json(orient="records", date_format="iso"))
+            name: json.loads(_as_texts(frame.reset_index()).to_json(orient="records", date_format="iso"))
             for name, frame in found.items()
         }
         print_json({"summary": found.summary, "notes": notes, "caveats": caveats, "reports": values})

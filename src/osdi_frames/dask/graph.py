@@ -311,7 +311,7 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
 
     @cached_property
     def _meta(self) -> pd.DataFrame:
-        return frame(self._schema.empty_table())
+        return frame(self._schema.empty_table(), self.operand("request").timezone)
 
     def _divisions(self) -> tuple[None, ...]:
         return (None,) * (partition_count(self.operand("request"), self.operand("parts")) + 1)
@@ -328,9 +328,9 @@ class ReadTable(IO):  # type: ignore[misc] # Dask has no types
         return self.substitute_parameters({"request": narrow})[parent.operand("columns")]
 
     def _layer(self) -> dict[Keys, Any]:
-        finish = partial(_as_frame, self._schema)
+        finish = partial(_as_frame, self._schema, self.operand("request").timezone)
         return graph(self._name, self.operand("request"), self.operand("parts"), finish)
 
 
-def _as_frame(schema: pa.Schema, rows: Rows, _number: int) -> pd.DataFrame:
-    return frame(pa.concat_tables([schema.empty_table(), *(some for _, some in rows)]))
+def _as_frame(schema: pa.Schema, timezone: str | None, rows: Rows, _number: int) -> pd.DataFrame:
+    return frame(pa.concat_tables([schema.empty_table(), *(some for _, some in rows)]), timezone)

@@ -33,6 +33,7 @@ class ExportRequest:
         tables: Tables,
         *,
         partition_by: str | None,
+        timezone: str | None = None,
         pseudonymize: Key | None = None,
         drop: Drop | None = None,
         coordinate_decimals: int = 1,
@@ -52,7 +53,7 @@ class ExportRequest:
         )
         schema = (pseudonyms or Table).schema
         schemas = {name: schema(table, table.select(columns[name])) for name, table in chosen.items()}
-        return cls(chosen, schemas, _partitions(chosen.values(), schemas, partition_by), pseudonyms)
+        return cls(chosen, schemas, _partitions(chosen.values(), schemas, partition_by, timezone), pseudonyms)
 
     @property
     def columns(self) -> dict[str, list[str]]:
@@ -70,7 +71,7 @@ class ExportRequest:
 
 
 def _partitions(
-    tables: Iterable[Table], schemas: Mapping[str, pa.Schema], by: str | None
+    tables: Iterable[Table], schemas: Mapping[str, pa.Schema], by: str | None, timezone: str | None
 ) -> dict[str, FolderPartition | None]:
     """Return how each table is partitioned; a table without the column is not, nor a child table by month."""
     found: dict[str, FolderPartition | None] = {}
@@ -79,7 +80,7 @@ def _partitions(
         if by == "month":
             column = table.element.month if table == main_table(table.element) else None
         is_there = column in schemas[table.name].names
-        found[table.name] = FolderPartition(str(column), by_month=by == "month") if is_there else None
+        found[table.name] = FolderPartition(str(column), by == "month", timezone) if is_there else None
     if by not in (None, "month") and not any(found.values()):
         names = {"month", *(name for schema in schemas.values() for name in schema.names)}
         hint = nearest(str(by), sorted(names))

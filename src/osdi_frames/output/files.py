@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from osdi_frames import durable
+from osdi_frames.clock import clock_column, zone_of
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingExtra
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
@@ -64,6 +65,8 @@ class FolderPartition:
 
     column: str
     by_month: bool = False
+    timezone: str | None = None
+    """The zone of the months."""
 
     @property
     def folder(self) -> str:
@@ -72,8 +75,10 @@ class FolderPartition:
 
     def add_to(self, rows: pa.Table) -> pa.Table:
         """Add the names of the folders as a column; what is missing has the name `none`."""
-        column = rows[self.column]
-        values = pc.strftime(column, format="%Y-%m") if self.by_month else column.cast(pa.string())
+        if self.by_month:
+            values = pc.strftime(clock_column(rows, self.column, zone_of(self.timezone)), format="%Y-%m")
+        else:
+            values = rows[self.column].cast(pa.string())
         return rows.append_column(self.folder, pc.fill_null(values, "none"))
 
     def check(self, rows: pa.Table) -> None:

@@ -7,6 +7,8 @@ import json
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from osdi_frames.clock import DEFAULT
+
 #: What a spreadsheet takes for the beginning of a formula: a sign, also fullwidth or small, also after blanks
 #: and characters that are not seen; and the blanks that some programs drop before they look.
 _FORMULA = (
@@ -31,7 +33,8 @@ def texts_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_nested(kind):
         return pa.chunked_array([_json(part) for part in column.chunks], pa.string())
     if pa.types.is_timestamp(kind):
-        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ" if kind.tz else "%Y-%m-%dT%H:%M:%S")
+        zone = {None: "", DEFAULT: "Z"}.get(kind.tz, "%z")
+        return pc.strftime(column, format=f"%Y-%m-%dT%H:%M:%S{zone}")
     is_text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return column.cast(pa.string()) if is_text else column
 

@@ -103,6 +103,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
         notes=document.notes(made),
         unknown=sections.UNKNOWN_NEW,
         made=made,
+        zone=sections.zone(made),
         attended="attended" in made.summary.keys() - made.hidden,
         now=now,
     )

@@ -13,10 +13,13 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from osdi_frames import plots
+from osdi_frames.clock import name_of, zone_of
 from osdi_frames.errors import MissingExtra
+from osdi_frames.frames import TIMEZONE
 from osdi_frames.local_time import utc_to_local
 from osdi_frames.messages import counted
 from osdi_frames.page import figures, tables
+from osdi_frames.reports.columns import Clock
 from osdi_frames.reports.declared import COUNTED_ACTS
 from osdi_frames.reports.headline import check_ins
 from osdi_frames.reports.hours import weekday_hours
@@ -211,7 +214,13 @@ def _acted(made: ReportResult, table: str) -> list[pd.Series]:
     if made.below or table not in made.tables:
         return []
     column = "date" if table == COUNTED_ACTS.table else "created_date"
-    return [made.tables[table][column].dt.tz_localize(None)]
+    return [Clock.of(made.tables[table], column, report="report").times]
+
+
+def zone(made: ReportResult) -> str:
+    """Return the zone that days, months and hours are of."""
+    frames = made.tables.values()
+    return name_of(zone_of(next((frame.attrs.get(TIMEZONE) for frame in frames), None)))
 
 
 def _span(times: pd.Series) -> list[pd.Timestamp]:

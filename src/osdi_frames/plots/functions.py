@@ -22,7 +22,7 @@ _TEXTS = {
     "are the seats of the events that have a capacity, where the report has them, filled as far as they are taken, or "
     "those who attended. "
     "A period of time makes bars from left to right, stacked by the other keys, of which eight are shown at most.",
-    "over time": "Each bar stands at the start of its period (UTC). With `by` it is stacked, of eight values at "
+    "over time": "Each bar stands at the start of its period. With `by` it is stacked, of eight values at "
     "most. Rows without a date stand apart at the end.",
     "growth": "A line for each value; the dots are the pulls, between them nothing is known. Where the others "
     "together would dwarf every line, theirs leaves the picture at the top, and the legend says so.",

@@ -119,6 +119,7 @@ def periods_of(times: pd.DatetimeIndex) -> str:
     >>> periods_of(pd.date_range("2026-05-01", periods=3, freq="MS")), periods_of(pd.DatetimeIndex(["2026-05-01"]))
     ('months', 'periods')
     """
+    times = times.tz_localize(None)  # a week in which the clock is changed is as long as others
     is_of_months = ((times.day == 1) & (times == times.normalize())).all()
     places, names = (12 * times.year + times.month, _MONTHS) if is_of_months else (times, _TIMES)
     steps = {*pd.Series(places).diff().dropna()}

@@ -24,7 +24,7 @@ from osdi_frames.tables.schema import NO_DATE
 def engagement(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the people of each period: who acted first, was retained or came back above the line, who lapsed below.
 
-    Bars are stacked, each at the start of its period (UTC). Acts without a date stand apart at the end.
+    Bars are stacked, each at the start of its period. Acts without a date stand apart at the end.
     """
     shown = report[["retained", "back", "first"]].dropna()
     unit = "people" if len(shown) == len(report) else "people (without small counts)"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from typing import Final
 
 import pandas as pd
 
+from osdi_frames.clock import TimeLike
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import counted, nearest, quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.columns import (
+    Clock,
     Convert,
     amount,
     convert_columns,
@@ -23,10 +26,11 @@ from osdi_frames.reports.columns import (
     text,
     utc,
     whole,
+    zone_for,
     zone_note,
 )
 from osdi_frames.reports.groups import By, Groups, group, named_keys
-from osdi_frames.reports.known import RECEIPTS, Known, TimeLike, latest_time
+from osdi_frames.reports.known import RECEIPTS, Known, latest_time
 from osdi_frames.reports.measures import IS_NEW
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 from osdi_frames.tables.actions import ACTS
@@ -65,13 +69,15 @@ class Acts:
     report: str
     """The name of the report that counts them."""
     rows: pd.DataFrame
-    """The converted columns that the report needs, numbered from 0."""
+    """The converted columns that the report needs, numbered from 0, and the wall clock of `date`, as `clock`."""
     frame: pd.DataFrame
     """The same rows of the columns to group by, not converted."""
     started: pd.Series
     """The people whose first act in the archive is in the frame, counted or not."""
     latest: pd.Timestamp | None
-    """The latest time that an act can have; None if unknown."""
+    """The latest time that an act can have, by the clock; None if unknown."""
+    zone: tzinfo
+    """The zone of the clock."""
     note: str
     """A note on acts that are not counted, and on times without a zone."""
 
@@ -84,12 +90,13 @@ class Acts:
         include: Iterable[str],
         by: By | None = None,
         now: TimeLike | None = None,
+        timezone: str | None = None,
     ) -> Acts:
         """Convert and sort the columns of a frame of acts that a report needs."""
         include = exclusion.included(include)
         needs = ("person_id", "date", *needs)
         keys = [name for name, _ in named_keys(by, report=report)]
-        grouping = dict.fromkeys([*keys, *contexts(keys)])
+        grouping = dict.fromkeys([*keys, *contexts(keys), "action"])
         columns = {*needs, *grouping, *RECEIPTS, exclusion.COLUMN}
         frame = as_frame(actions, caller=report, example=READER, columns=columns).reset_index(drop=True)
         if IS_NEW in needs and IS_NEW not in frame:  # it is known of nobody
@@ -101,22 +108,28 @@ class Acts:
             report=report,
             reader=f"{READER} reads them",
         )
+        zone = zone_for(frame, timezone, "date")
+        rows["clock"] = Clock.of(frame, "date", timezone, report=report).times
         people = rows["person_id"]
         started = people[rows["number"] == 1] if "number" in needs else people.head(0)
         counted_acts, left_out = exclusion.counted_rows(
             frame.filter([exclusion.COLUMN]), include, exclusion.ACT
         )
         note = "\n".join(filter(None, [left_out, zone_note(frame, _NEEDS)]))
-        latest = latest_time([frame], now, report=report)
+        latest = latest_time([frame], now, zone, report=report)
         order = rows["date"].loc[counted_acts.index].sort_values(kind="stable").index
         rows = rows.loc[order].reset_index(drop=True)
         frame = frame.filter([*grouping]).loc[order].reset_index(drop=True)
-        return cls(report, rows, frame, started, latest, note)
+        return cls(report, rows, frame, started, latest, zone, note)
 
     @property
     def known(self) -> Known:
         """The dates of the acts, and the newest that is not doubtful."""
-        return Known.of(self.rows["date"], self.latest, exclusion.ACT)
+        return Known.of(self.rows["clock"], self.latest, exclusion.ACT)
+
+    def clock_of(self, rows: pd.DataFrame) -> Clock:
+        """Return the clock of some of the acts, numbered from 0."""
+        return Clock(rows["clock"].rename("date").reset_index(drop=True), self.zone)
 
     @property
     def notes(self) -> list[str]:
@@ -161,7 +174,14 @@ class Acts:
     def groups(self, indices: pd.Index, by: By, spelling: Spelling) -> Groups:
         """Group the acts at some indices by the columns of `by`."""
         frame = self.frame.loc[indices]
-        return group(frame, by, nothing=NO_SOURCE, spelling=checked_spelling(spelling), report=self.report)
+        return group(
+            frame,
+            by,
+            nothing=NO_SOURCE,
+            spelling=checked_spelling(spelling),
+            report=self.report,
+            timezone=self.zone,
+        )
 
 
 def known_action(name: str, rows: pd.DataFrame, *, report: str, argument: str) -> str:

@@ -56,7 +56,7 @@ def collect(
             rows = _condensed(rows, keys | _REPEATED.get(table, set()))
             rows = rows if request.show_addresses else hide_in_rows(rows, TABLES[table])
         parts.setdefault(name, []).append(rows)
-    return {name: frame(pa.concat_tables(parts.pop(name))) for name in [*parts]}
+    return {name: frame(pa.concat_tables(parts.pop(name)), request.timezone) for name in [*parts]}
 
 
 def make_reports(

@@ -123,8 +123,9 @@ def attendances_by_month(
     actions: pd.DataFrame | None = None,
     include: Collection[str] = (),
     spelling: Spelling = "merged",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
-    """Count the attendances whose RSVP was made in each month (UTC), months without any included.
+    """Count the attendances whose RSVP was made in each month, months without any included.
 
     See `attendances_by`.
 
@@ -135,7 +136,7 @@ def attendances_by_month(
     >>> of.attendances_by_month(attendances)["rsvps"].to_dict()
     {'2026-05': 1}
     """
-    counting = Counting(include=include, spelling=spelling)
+    counting = Counting(include=include, spelling=spelling, timezone=timezone)
     return make(DECLARED["attendances_by_month"], attendances, counting, titles=events, actions=actions)
 
 
@@ -148,6 +149,7 @@ def attendances_by(
     include: Collection[str] = (),
     spelling: Spelling = "merged",
     share: Share = "total",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Count the attendances by any column, by several, or by a period of time.
 
@@ -181,6 +183,9 @@ def attendances_by(
     share
         ``"total"`` makes `share` that of the whole frame; ``"within"`` that of the rows with the same first key, if
         there are several keys.
+    timezone
+        The zone whose wall clock periods are of, as ``"America/New_York"``; by default that of created_date, if it has
+        one that is not UTC, else that of the frame's handle (`open`), else UTC.
 
     Returns
     -------
@@ -200,7 +205,7 @@ def attendances_by(
     share
         The share of all attendances of the frame, 0 to 1.
     first, last
-        The first and the last created_date (UTC).
+        The first and the last created_date, in the zone.
     cumulative
         Over time: the number of attendances up to the end of the period.
 
@@ -223,7 +228,7 @@ def attendances_by(
     >>> of.attendances_by(attendances, "status")["rsvps"].to_dict()
     {'accepted': 1}
     """
-    counting = Counting(by=by, include=include, spelling=spelling, share=share)
+    counting = Counting(by=by, include=include, spelling=spelling, share=share, timezone=timezone)
     return make(DECLARED["attendances_by"], attendances, counting, titles=events, actions=actions)
 
 
@@ -236,14 +241,15 @@ def attendances_over_time(
     actions: pd.DataFrame | None = None,
     include: Collection[str] = (),
     spelling: Spelling = "merged",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Count the attendances of each day, week, month or other period, periods without any included.
 
-    Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper
-    takes its Sunday; a month by its first day. Gaps of more than ten years are left out. Rows without a created_date
-    (the service's "send test") are counted in the last row ``NaT``, if there are any; ``report[report.index.notna()]``
-    is without that row. With `by`, each value has a column of counts, the value with most of them first. See
-    `attendances_by`.
+    Periods are named by their start, in the zone: a week ("W" is Monday to Sunday) by its Monday, where a pandas
+    Grouper takes its Sunday; a month by its first day. Gaps of more than ten years are left out. Rows without a
+    created_date (the service's "send test") are counted in the last row ``NaT``, if there are any;
+    ``report[report.index.notna()]`` is without that row. With `by`, each value has a column of counts, the value with
+    most of them first. See `attendances_by`.
 
     >>> import osdi_frames as of
     >>> attendance = {"created_date": "2026-05-01T10:00:00Z"}
@@ -252,5 +258,5 @@ def attendances_over_time(
     >>> of.attendances_over_time(attendances, freq="M")["rsvps"].tolist()
     [1]
     """
-    counting = Counting(by=by, freq=freq, include=include, spelling=spelling)
+    counting = Counting(by=by, freq=freq, include=include, spelling=spelling, timezone=timezone)
     return make(DECLARED["attendances_over_time"], attendances, counting, titles=events, actions=actions)

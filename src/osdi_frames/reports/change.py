@@ -11,14 +11,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from osdi_frames.clock import TimeLike, wall_clock
 from osdi_frames.errors import InvalidArgument, MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import counted, quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import ACTION_NAMES, Acts, not_known_to_be_new, noted
-from osdi_frames.reports.columns import Convert, convert_columns, local, text, utc, whole, zone_note
+from osdi_frames.reports.columns import (
+    Clock,
+    Convert,
+    convert_columns,
+    in_zone,
+    local,
+    text,
+    utc,
+    whole,
+    zone_for,
+    zone_note,
+)
 from osdi_frames.reports.groups import By, group, named_keys
-from osdi_frames.reports.known import RECEIPTS, Duration, Known, TimeLike, latest_time, moment, parsed
+from osdi_frames.reports.known import RECEIPTS, Duration, Known, duration, end_of, latest_time
 from osdi_frames.reports.measures import IS_NEW, Z, show_key
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 
@@ -66,7 +78,7 @@ class _Length:
                 step: dict[str, Any] = {_STEPS[calendar[2]]: number}
                 return cls(pd.DateOffset(**step), calendar[2])
         is_unit = isinstance(period, str) and not any(map(str.isdigit, period))
-        length = parsed(pd.Timedelta, f"1{period}" if is_unit else period)
+        length = duration(f"1{period}" if is_unit else period)
         if length is None or length <= pd.Timedelta(0):
             raise InvalidArgument(
                 f"{report}: period is a time as '7D', or W, M, Q or Y, not {quoted(period)}"
@@ -77,7 +89,7 @@ class _Length:
     def last_end(self, newest: pd.Timestamp) -> pd.Timestamp:
         """Return the end of the last period that ended before the newest date."""
         if self.unit in _STEPS:
-            return newest.tz_localize(None).to_period(self.unit).start_time.tz_localize(newest.tz)
+            return newest.to_period(self.unit).start_time
         return newest.floor(self.unit)
 
 
@@ -90,12 +102,13 @@ def compare(
     now: TimeLike | None = None,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Compare a period with the one before, by value, the largest change first.
 
-    The two periods are equally long and consecutive: `now` ends before `until`, `before` where `now` begins. Acts are
-    counted by `date`, signatures and attendances by `created_date`, each in UTC. Of events the RSVPs,
-    ``total_accepted``, are summed by `start_date`, the wall clock at their place.
+    The two periods are equally long and consecutive: `now` ends at `until`, `before` where `now` begins. Acts are
+    counted by `date`, signatures and attendances by `created_date`, each by the wall clock of a zone. Of events the
+    RSVPs, ``total_accepted``, are summed by `start_date`, the wall clock at their place.
 
     A date far from most others, or more than a day after the newest receipt (`received_at`, `fetched_at`, if the
     frame has them), is doubtful: without `until` it is set aside, and `note` names it.
@@ -114,16 +127,23 @@ def compare(
     by
         a column, or several
     until
-        the exclusive end of the last period; without a zone it is UTC. By default the end of the last period that is
-        complete before the newest date that is not doubtful: for days a midnight, for months the first of a month
+        the last day of the last period, or its last month or year, as ``2026-05-10``, ``2026-05``, ``7d`` (seven days
+        before that of `now`), ``yesterday``, ``last-week``, ``last-month``; a datetime or a text with an hour is the
+        time at which it ends. Without a zone it is of the clock that counts. By default the end of the last period that
+        is complete before the newest date that is not doubtful: for days a midnight, for months the first of a month
     now
-        the present, for a frame without `received_at` and `fetched_at`: dates after it are doubtful
+        the present, from which `until` is counted, by default that of the computer; for a frame without `received_at`
+        and `fetched_at` dates after it are doubtful
     include
         reasons of the column `excluded` whose rows to count nevertheless; the attribute `note` has the number of the
         others
     spelling
         ``merged`` counts spellings of one source, referrer, website, region or country in one row, named by the most
         frequent spelling of the whole frame; ``exact`` keeps them apart
+    timezone
+        the zone whose wall clock the days are of, as ``America/New_York``; by default that of the column, if it has one
+        that is not UTC, else that of the frame's handle (`open`), else UTC. An act ``attended`` keeps the wall
+        clock of its event
 
     Returns
     -------
@@ -154,24 +174,28 @@ def compare(
     ...         ["2026-05-01", "2026-05-02", "2026-05-08", "2026-05-09", "2026-05-10"], utc=True
     ...     ),
     ... })
-    >>> compare(signatures, until="2026-05-15")[["before", "now", "change"]].values.tolist()
+    >>> compare(signatures, until="2026-05-14")[["before", "now", "change"]].values.tolist()
     [[1, 2, 1], [1, 1, 0]]
     """
     checked_spelling(spelling)
     include = exclusion.included(include)
     keys = [name for name, _ in named_keys(by, report="compare")]
     frame, dated = _dated_frame(frame, keys)
-    latest = latest_time([frame], now, report="compare")
+    zone = zone_for(frame, timezone, *([dated.column] if dated.convert is utc else []))
+    latest = latest_time([frame], now, zone, report="compare")
     frame, note = exclusion.counted_rows(frame, include, dated.noun)
     frame = frame.reset_index(drop=True)
     needs = {dated.column: dated.convert, **({dated.sums: whole} if dated.sums else {})}
     rows = convert_columns(frame, needs, keys=keys, report="compare")
-    known = Known.of(rows[dated.column], latest, dated.noun)
-    periods = _Periods.of(known, period, until, report="compare")
+    dates = rows[dated.column]
+    if dated.convert is utc:
+        dates = Clock.of(frame, dated.column, timezone, report="compare").times
+    end = None if until is None else end_of(until, now, zone, report="compare")
+    periods = _Periods.of(Known.of(dates, latest, dated.noun), period, end, report="compare")
     is_within = periods.number >= 0
     is_left_out = is_within & _attended_by_rsvp(frame, keys)
     within = rows.index[is_within & ~is_left_out]
-    groups = group(frame, by, nothing=NO_SOURCE, spelling=spelling, report="compare")
+    groups = group(frame, by, nothing=NO_SOURCE, spelling=spelling, report="compare", timezone=timezone)
     counts = rows[dated.sums].fillna(0) if dated.sums else pd.Series(1, index=rows.index)
     sums = counts[within].groupby([groups.number[within], periods.number[within]]).sum()
     result = sums.unstack(fill_value=0).reindex(columns=range(2))
@@ -210,6 +234,7 @@ def changes(
     until: TimeLike | None = None,
     now: TimeLike | None = None,
     include: Iterable[str] = (),
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Compare the numbers of people and acts in two consecutive periods.
 
@@ -221,7 +246,7 @@ def changes(
     actions
         one row per act, with person_id, date, action and number, as ``osdi_frames.open(source).actions()`` returns it;
         without its column is_new it is known of nobody whether they are new
-    period, until, now
+    period, until, now, timezone
         as for `compare`
     include
         reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
@@ -258,11 +283,13 @@ def changes(
     ...     "number": [1, 1, 2],
     ...     "is_new": [False, True, False],
     ... })
-    >>> changes(actions, until="2026-05-18")[["before", "now"]].T.to_dict("list")
+    >>> changes(actions, until="2026-05-17")[["before", "now"]].T.to_dict("list")
     {'people': [1, 2], 'first time': [1, 1], 'new people': [0, 1], 'signed': [1, 2]}
     """
-    acts = Acts.of(actions, "action", "number", IS_NEW, report="changes", include=include, now=now)
-    periods = _Periods.of(acts.known, period, until, report="changes")
+    needs = ("action", "number", IS_NEW)
+    acts = Acts.of(actions, *needs, report="changes", include=include, now=now, timezone=timezone)
+    end = None if until is None else end_of(until, now, acts.zone, report="changes")
+    periods = _Periods.of(acts.known, period, end, report="changes")
     first = acts.first_of_each()
     first = first[first["person_id"].isin(acts.started)]
     first = first.assign(period=periods.number[first.index])
@@ -312,11 +339,13 @@ def news(
 
         - kind: ``event`` or ``petition``
         - news: ``new`` or ``gone``
-        - date: created_date of what is new, gone_since of what is gone (UTC)
+        - date: created_date of what is new, gone_since of what is gone, in the zone of the acts
     """
-    latest = latest_time(tables.values(), now, report="news")
-    dates = convert_columns(tables["actions"], {"date": utc}, report="news")["date"]
-    periods = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, until, report="news")
+    zone = zone_for(tables["actions"], None, "date")
+    latest = latest_time(tables.values(), now, zone, report="news")
+    dates = Clock.of(tables["actions"], "date", report="news").times
+    end = None if until is None else end_of(until, now, zone, report="news")
+    periods = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, end, report="news")
     start = periods.bounds[1]
     parts: list[pd.DataFrame] = []
     doubtful_notes: list[str] = []
@@ -324,13 +353,16 @@ def news(
         frame, kind = tables[name], name[:-1]
         gone = frame.assign(news="gone", date=frame["gone_since"])
         new = exclusion.split(frame, exclusion.included(include))[0]
-        known = Known.of(new["created_date"], latest, kind)
+        clock = wall_clock(new["created_date"], zone)
+        known = Known.of(clock, latest, kind)
         if not periods.is_chosen:
             new, doubtful_notes = new[~known.later], [*doubtful_notes, known.note]
         both = pd.concat([new.assign(news="new", date=new["created_date"]), gone])
-        parts.append(both.loc[both["date"] >= start, ["title", "news", "date"]].assign(kind=kind))
+        is_news = wall_clock(both["date"], zone) >= start
+        parts.append(both.loc[is_news, ["title", "news", "date"]].assign(kind=kind))
     listed = pd.concat(parts).sort_values(["date", "title"], ascending=[False, True], kind="stable")
-    listed = noted(listed.set_index("title")[["kind", "news", "date"]], [], [*filter(None, doubtful_notes)])
+    listed = in_zone(listed.set_index("title")[["kind", "news", "date"]], zone)
+    listed = noted(listed, [], [*filter(None, doubtful_notes)])
     listed.attrs["period"] = f"since {show_key(start)}"
     return listed
 
@@ -358,14 +390,10 @@ class _Periods:
     """Whether the caller chose the end."""
 
     @classmethod
-    def of(cls, known: Known, period: Duration, until: TimeLike | None, *, report: str) -> _Periods:
+    def of(cls, known: Known, period: Duration, chosen: pd.Timestamp | None, *, report: str) -> _Periods:
         dates, newest = known.dates, known.newest
-        length, zone = _Length.of(period, report=report), dates.dt.tz
-        if until is None:
-            end = length.last_end(pd.Timestamp(0, tz=zone) if pd.isna(newest) else newest)
-        else:
-            end = moment(until, report=report)
-            end = end if zone is not None else end.tz_localize(None)
+        length = _Length.of(period, report=report)
+        end = length.last_end(pd.Timestamp(0) if pd.isna(newest) else newest) if chosen is None else chosen
         try:
             bounds = [end - 2 * length.step, end - length.step, end]
         except (ValueError, OverflowError):
@@ -374,7 +402,10 @@ class _Periods:
             pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right"
         )
         return cls(
-            known, bounds, np.where(dates.notna() & (number < len(bounds)), number - 1, -1), until is not None
+            known,
+            bounds,
+            np.where(dates.notna() & (number < len(bounds)), number - 1, -1),
+            chosen is not None,
         )
 
     def noted(self, report: pd.DataFrame) -> pd.DataFrame:

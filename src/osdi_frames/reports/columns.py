@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -11,8 +13,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
 
+from osdi_frames.clock import are_at_their_place, instants, is_utc, wall_clock, zone_of
 from osdi_frames.errors import InvalidColumn, MissingColumn
+from osdi_frames.frames import TIMEZONE
 from osdi_frames.messages import nearest, shorten
+from osdi_frames.tables import TABLES
 
 Convert: TypeAlias = Callable[[pd.Series], pd.Series]
 """A function that converts a column to one dtype, or raises TypeError, ValueError or OverflowError."""
@@ -20,6 +25,10 @@ Convert: TypeAlias = Callable[[pd.Series], pd.Series]
 UTC: Final = "datetime64[us, UTC]"
 LOCAL: Final = "datetime64[us]"
 
+#: The columns that tables declare as instants: their times are UTC even where a frame has lost the zone.
+_INSTANTS: Final = frozenset(
+    column.name for table in TABLES.values() for column in table.columns if column.type == "utc"
+)
 _LARGEST: Final = 2**63 - 1
 _HALF: Final = 2.0**62  # half of it: a sum of floats below this proves that the exact sum fits 64 bits
 
@@ -58,6 +67,66 @@ def converted(column: pd.Series, convert: Convert, *, report: str) -> pd.Series:
         raise InvalidColumn(
             f"{report} cannot use the column {shorten(str(column.name))}: {shorten(reason)}"
         ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The wall clocks of a frame's times, by which they are in periods, hours and days."""
+
+    times: pd.Series
+    """The wall clocks, without a zone, numbered from 0."""
+    zone: tzinfo | None
+    """Their zone; None if the times are wall clocks of their places, as `start_date`."""
+
+    @classmethod
+    def of(
+        cls, frame: pd.DataFrame, column: str, timezone: str | tzinfo | None = None, *, report: str
+    ) -> Self:
+        """Read the clock of a column.
+
+        Its zone is that of the caller, else that of the column, else that of the frame's handle, else UTC. An act that
+        is dated by the wall clock of its place, as coming to an event, keeps it.
+        """
+        times = converted(frame[column], utc if column in _INSTANTS else time, report=report)
+        if times.dt.tz is None:
+            return cls(times, None)
+        zone = zone_for(frame, timezone, column)
+        clock = wall_clock(times, zone)
+        if not is_utc(zone):
+            clock = clock.mask(are_at_their_place(frame, column), times.dt.tz_localize(None))
+        return cls(clock, zone)
+
+    def labelled(
+        self, number: NDArray[np.int64], starts: pd.DatetimeIndex
+    ) -> tuple[NDArray[np.int64], pd.DatetimeIndex]:
+        """Return the starts of periods in their zone, and which of them is that of each row.
+
+        A period that the clock passes over as a whole, as an hour in spring, is none.
+        """
+        if self.zone is None:
+            return number, starts
+        labels = instants(starts, self.zone)
+        exists = np.append(~(labels[:-1] >= labels[1:]), np.ones(min(len(labels), 1), dtype=bool))
+        return np.searchsorted(np.flatnonzero(exists), number), labels[exists]
+
+
+def zone_for(frame: pd.DataFrame, timezone: str | tzinfo | None, *columns: str) -> tzinfo:
+    """Return the zone of periods: the caller's, else that of a column, else that of the frame's handle, else UTC."""
+    if timezone is not None:
+        return zone_of(timezone)
+    for column in (frame[name] for name in columns if name in frame.columns):
+        own = column.dt.tz if is_datetime64_any_dtype(column.dtype) else None
+        if own is not None and not is_utc(own):
+            return zone_of(own)
+    return zone_of(frame.attrs.get(TIMEZONE))
+
+
+def in_zone(report: pd.DataFrame, zone: tzinfo) -> pd.DataFrame:
+    """Return a report whose times, the same instants, are shown by the clock of a zone, as its periods are."""
+    if is_utc(zone):
+        return report
+    times = {str(name): report[name].dt.tz_convert(zone) for name in report if report[name].dtype == UTC}
+    return report.assign(**times)
 
 
 def refuse_lacking(frame: pd.DataFrame, columns: Iterable[str], *, name: str, report: str) -> None:

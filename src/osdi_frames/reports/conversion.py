@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from osdi_frames.clock import DEFAULT, TimeLike
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import counted, quoted
 from osdi_frames.reports.acts import Acts, known_action, not_known_to_be_new, noted
 from osdi_frames.reports.groups import By, Groups, group_periods
-from osdi_frames.reports.known import Duration, TimeLike, parsed
+from osdi_frames.reports.known import Duration, duration
 from osdi_frames.reports.measures import IS_NEW, Z
 from osdi_frames.reports.spelling import Spelling, checked_spelling
 from osdi_frames.tables.schema import NONE
@@ -103,11 +104,11 @@ def funnel(
         raise InvalidArgument(f"funnel: touch is 'start' or 'first', not {quoted(touch)}")
     limit = _duration(within, "funnel", "within")
     acts, doubtful_notes = Acts.of(
-        actions, "action", report="funnel", include=include, by=by, now=now
+        actions, "action", report="funnel", include=include, by=by, now=now, timezone=DEFAULT
     ).without_doubtful()
     steps = _checked_steps(steps, acts.rows)
     chains = _chains(acts, steps, limit)
-    has_passed = chains[steps[0]] <= acts.known.newest - limit
+    has_passed = chains[steps[0]].dt.tz_localize(None) <= acts.known.newest - limit
     chains, begun = _best(chains[has_passed], steps), chains["person_id"].nunique()
     if by is None:
         table = _shares(chains[steps], np.zeros(len(chains), np.int64), np.zeros(1, np.int64))
@@ -144,7 +145,7 @@ def _with_steps(labels: pd.Index, steps: Sequence[str]) -> pd.MultiIndex:
 
 
 def _duration(length: Duration, report: str, argument: str) -> pd.Timedelta:
-    limit = parsed(pd.Timedelta, length)
+    limit = duration(length)
     if limit is None or limit < pd.Timedelta(0):
         raise InvalidArgument(f"{report}: {argument} is a time, as '30D', not {quoted(length)}")
     return limit
@@ -337,6 +338,7 @@ def growth(
     *,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Count the people who are new to the list in each period, by what brought them.
 
@@ -359,12 +361,15 @@ def growth(
     spelling
         ``merged`` counts different spellings of one source, referrer, website, region or country in one column;
         ``exact`` keeps them apart
+    timezone
+        the zone of the periods, as for `engagement`
 
     Returns
     -------
     DataFrame
-        indexed by date, the start of the period (UTC), with a column per value, most people first: the number of new
-        people. The attribute `caveat` says of how many people it is not known whether they are new, who are not counted
+        indexed by date, the start of the period in this zone, with a column per value, most people first: the number of
+        new people. The attribute `caveat` says of how many people it is not known whether they are new, who are not
+        counted
 
     Raises
     ------
@@ -386,14 +391,13 @@ def growth(
     {'email': [1, 0], 'web': [0, 1]}
     """
     checked_spelling(spelling)
-    acts = Acts.of(actions, "number", IS_NEW, report="growth", include=include, by=by)
+    acts = Acts.of(actions, "number", IS_NEW, report="growth", include=include, by=by, timezone=timezone)
     first = acts.first_of_each()
     first = first[first["person_id"].isin(acts.started)]
     new = first[first[IS_NEW].fillna(False)]
     groups = acts.groups(new.index, by, spelling)
-    rows = new.reset_index(drop=True)
-    periods = group_periods(rows, "date", freq, report="growth")
-    counts = groups.spread(pd.Series(1, rows.index), periods.number, groups.number)
+    periods = group_periods(acts.clock_of(new), freq, report="growth")
+    counts = groups.spread(pd.Series(1, range(len(new))), periods.number, groups.number)
     counts = counts.reindex(range(len(periods.labels)), fill_value=0).set_axis(periods.labels)
     table = groups.label_columns(counts, counts.sum())
     return noted(table, acts.notes, [*not_known_to_be_new(first), *groups.notes])

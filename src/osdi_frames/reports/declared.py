@@ -119,8 +119,13 @@ _TITLES: Final = ("title", "created_date", "gone_since", "fetched_at")
 
 
 def _acts(*columns: str) -> dict[str, tuple[str, ...]]:
-    """Return the columns of acts that a report needs: the ones that all need, and its own."""
-    return {COUNTED_ACTS.table: ("person_id", "date", "received_at", *columns)}
+    """Return the columns of acts that a report needs: the ones that all need, and its own.
+
+    `action` says which acts keep the wall clock of their place.
+    """
+    return {
+        COUNTED_ACTS.table: tuple(dict.fromkeys(("person_id", "date", "action", "received_at", *columns)))
+    }
 
 
 def _changes_by(*keys: str) -> ReportFunction:

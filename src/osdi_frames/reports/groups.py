@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -15,10 +16,11 @@ from pandas.api.types import is_datetime64_any_dtype, is_list_like, is_numeric_d
 from pandas.tseries.frequencies import to_offset
 from pandas.tseries.offsets import BaseOffset
 
+from osdi_frames.clock import on_clock
 from osdi_frames.errors import InvalidArgument, InvalidColumn
 from osdi_frames.messages import quoted, shorten
 from osdi_frames.problems import FAR
-from osdi_frames.reports.columns import converted, time
+from osdi_frames.reports.columns import Clock, time
 from osdi_frames.reports.known import is_trusted
 from osdi_frames.reports.spelling import CONTEXTS, Spelling, TextKey
 from osdi_frames.tables.schema import NO_DATE
@@ -114,9 +116,15 @@ class Groups:
 
 
 def group(
-    frame: pd.DataFrame, by: By, *, nothing: Collection[str], spelling: Spelling, report: str
+    frame: pd.DataFrame,
+    by: By,
+    *,
+    nothing: Collection[str],
+    spelling: Spelling,
+    report: str,
+    timezone: str | tzinfo | None = None,
 ) -> Groups:
-    """Group rows by the keys of `by`; texts in `nothing` count as no value."""
+    """Group rows by the keys of `by`, periods by the clock of a zone; texts in `nothing` count as no value."""
     keys: list[KeyCodes] = []
     names: list[str] = []
     notes: list[str] = []
@@ -124,9 +132,9 @@ def group(
     for name, key in named_keys(by, report=report):
         column = frame[name].reset_index(drop=True)
         if isinstance(key, Period):
-            keys.append(_in_periods(converted(column, time, report=report), key))
+            keys.append(_in_periods(Clock.of(frame, name, timezone, report=report).times, key))
         elif isinstance(key, pd.Grouper) and key.freq is not None:
-            keys.append(_binned(converted(column, time, report=report), key))
+            keys.append(_binned(Clock.of(frame, name, timezone, report=report), key))
         else:
             column = _one_dtype(column, report=report)
             if isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype):
@@ -167,17 +175,17 @@ def _offset(freq: Any) -> BaseOffset | None:
     return offset
 
 
-def group_periods(rows: pd.DataFrame, column: str, freq: str, *, report: str) -> Groups:
-    """Group rows by the periods of a column, each labelled by its start."""
+def group_periods(clock: Clock, freq: str, *, report: str) -> Groups:
+    """Group rows by the periods of a clock, each labelled by its start."""
     offset = _offset(freq)
     if offset is None or offset.n < 1:
         others = "a number of them, as 6h, or another offset of pandas"
         raise InvalidArgument(f"{report}: freq is {_FREQS}, {others}, not {quoted(freq)}")
-    grouper = pd.Grouper(key=column, freq=offset, label="left")
-    number, labels = _binned(rows[column], grouper)
+    grouper = pd.Grouper(key=str(clock.times.name), freq=offset, label="left")
     # Offsets like "W" and "ME" are labelled left with the last day of the period before.
-    labels = labels + pd.Timedelta(days=1) if grouper.closed == "right" else labels
-    return Groups(pd.Series(number), labels.set_names(column), in_time=True)
+    days = int(grouper.closed == "right")
+    number, labels = _binned(clock, grouper, days=days)
+    return Groups(pd.Series(number), labels.set_names(clock.times.name), in_time=True)
 
 
 def _combined(keys: Sequence[KeyCodes]) -> KeyCodes:
@@ -189,9 +197,16 @@ def _combined(keys: Sequence[KeyCodes]) -> KeyCodes:
     return by_combination.ngroup().to_numpy(), pd.MultiIndex.from_arrays(labels)
 
 
-def _binned(times: pd.Series, grouper: pd.Grouper) -> KeyCodes:
-    """Return the period of each time, among all periods from the first to the last but for long gaps."""
+def _binned(clock: Clock, grouper: pd.Grouper, *, days: int = 0) -> KeyCodes:
+    """Return the period of each time, among all periods from the first to the last but for long gaps.
+
+    The periods are labelled so many days later than pandas does.
+    """
     # ngroup() would not do: with a Grouper, pandas returns its numbers in the order of the times, not of the rows.
+    times, grouper = clock.times.rename(grouper.key), copy.copy(grouper)
+    origin = getattr(grouper, "origin", None)
+    if isinstance(origin, pd.Timestamp) and origin.tz is not None:
+        vars(grouper)["origin"] = on_clock(origin, clock.zone or origin.tz)
     in_order = times.dropna().sort_values()
     longest_gap = pd.Timedelta(days=FAR * 365.25)
     parts = [part for _, part in in_order.groupby((in_order.diff() > longest_gap).cumsum())] or [in_order]
@@ -200,7 +215,8 @@ def _binned(times: pd.Series, grouper: pd.Grouper) -> KeyCodes:
     number = np.full(len(times), len(sizes))
     number[in_order.index] = np.repeat(np.arange(len(sizes)), sizes)
     missing = times[times.isna()].head(1)
-    return number, sizes.index.append(pd.DatetimeIndex(missing))
+    starts = pd.DatetimeIndex(sizes.index) + pd.Timedelta(days=days)
+    return clock.labelled(number, pd.DatetimeIndex(starts.append(pd.DatetimeIndex(missing))))
 
 
 def _in_periods(times: pd.Series, period: Period) -> KeyCodes:
@@ -208,7 +224,7 @@ def _in_periods(times: pd.Series, period: Period) -> KeyCodes:
 
     Doubtful dates (see `is_trusted`) are in one period before all others, or in one after them.
     """
-    periods = pd.PeriodIndex(times.dt.tz_localize(None).dt.to_period(period.freq))
+    periods = pd.PeriodIndex(times.dt.to_period(period.freq))
     present = periods.dropna()
     if present.empty:
         return np.zeros(len(times), "int64"), pd.Index([NO_DATE] if len(times) else [], dtype="str")

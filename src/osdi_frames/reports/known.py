@@ -9,22 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, timedelta
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from datetime import UTC as UTC_ZONE
+from datetime import timedelta, tzinfo
+from typing import Final, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from osdi_frames.clock import TimeLike, moment, on_clock, period_of_days
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import counted, quoted
 from osdi_frames.problems import trusted_years
 from osdi_frames.reports.columns import UTC, converted, utc
 from osdi_frames.reports.measures import show_key
 
-T = TypeVar("T", pd.Timestamp, pd.Timedelta)
-TimeLike: TypeAlias = str | date
-"""A time that a caller passes: a text, date, datetime or Timestamp."""
 Duration: TypeAlias = str | timedelta
 """A length of time that a caller passes: a text, timedelta or Timedelta."""
 
@@ -35,7 +34,7 @@ _AHEAD: Final = pd.Timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The dates of rows, with the newest that is not doubtful (NaT if none is) and the noun for a row."""
+    """The wall clocks of rows, with the newest that is not doubtful (NaT if none is) and the noun for a row."""
 
     dates: pd.Series
     newest: pd.Timestamp
@@ -46,7 +45,7 @@ class Known:
         """Find the newest date that is in trusted years and, if it is known, not after the `latest` possible time."""
         possible = dates
         if latest is not None:
-            possible = dates[dates <= (latest if dates.dt.tz else latest.tz_localize(None))]
+            possible = dates[dates <= latest]
         return cls(dates, possible[is_trusted(possible)].max(), noun)
 
     @property
@@ -76,29 +75,44 @@ def is_trusted(dates: pd.Series) -> NDArray[np.bool_]:
     return np.asarray(years.between(trusted.start, trusted.stop - 1), dtype=bool)
 
 
-def latest_time(frames: Iterable[pd.DataFrame], now: TimeLike | None, *, report: str) -> pd.Timestamp | None:
-    """Return the latest time (UTC) that rows can have: a day after the newest receipt, or without receipts `now`."""
+def latest_time(
+    frames: Iterable[pd.DataFrame], now: TimeLike | None, zone: tzinfo, *, report: str
+) -> pd.Timestamp | None:
+    """Return the latest time that rows can have, on the clock of a zone.
+
+    It is a day after the newest receipt, or without receipts `now`.
+    """
     columns = [frame[name] for frame in frames for name in RECEIPTS if name in frame.columns]
     newest = pd.Series([converted(column, utc, report=report).max() for column in columns], dtype=UTC).max()
     if pd.notna(newest):
-        return pd.Timestamp(newest) + _AHEAD
-    return None if now is None else moment(now, report=report, argument="now")
+        return on_clock(pd.Timestamp(newest), zone) + _AHEAD
+    return None if now is None else _on_clock(now, zone, report=report, argument="now")
 
 
-def moment(value: TimeLike, *, report: str, argument: str = "until") -> pd.Timestamp:
-    """Convert an argument to a time in UTC."""
-    time = parsed(pd.Timestamp, value)
-    if time is None:
+def end_of(until: TimeLike, now: TimeLike | None, zone: tzinfo, *, report: str) -> pd.Timestamp:
+    """Return the end that a caller chose, on the clock of a zone: that of the day, month or year, or a time."""
+    if days := period_of_days(until, now, zone):
+        return days[1]
+    return _on_clock(until, zone, report=report, argument="until")
+
+
+def _on_clock(value: TimeLike, zone: tzinfo, *, report: str, argument: str) -> pd.Timestamp:
+    if (time := moment(value)) is None:
         raise InvalidArgument(f"{report}: {argument} is a time, as '2026-06-01', not {quoted(value)}")
-    return time.tz_localize("UTC") if time.tz is None else time.tz_convert("UTC")
+    return on_clock(time, zone)
 
 
-def parsed(kind: type[T], value: Any) -> T | None:
-    """Convert a text or time to a Timestamp or Timedelta; return None for anything else."""
+def instant(value: TimeLike, *, report: str, argument: str) -> pd.Timestamp:
+    """Return a time that a caller chose, UTC if it has no zone, as an instant."""
+    return _on_clock(value, UTC_ZONE, report=report, argument=argument).tz_localize(UTC_ZONE)
+
+
+def duration(value: Duration) -> pd.Timedelta | None:
+    """Return a text or timedelta as a Timedelta; None for anything else."""
     if isinstance(value, bool | int | float):  # pandas would read a number as nanoseconds
         return None
     try:
-        time: Any = kind(value)
+        length = pd.Timedelta(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return None if pd.isna(time) else time
+    return None if pd.isna(length) else length

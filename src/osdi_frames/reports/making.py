@@ -16,7 +16,16 @@ from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import joined_by, mark_first_acts
-from osdi_frames.reports.columns import Convert, convert_columns, refuse_lacking, utc, zone_note
+from osdi_frames.reports.columns import (
+    Clock,
+    Convert,
+    convert_columns,
+    in_zone,
+    refuse_lacking,
+    utc,
+    zone_for,
+    zone_note,
+)
 from osdi_frames.reports.groups import By, Groups, group, group_periods, named_keys
 from osdi_frames.reports.known import Duration
 from osdi_frames.reports.measures import Grouped
@@ -46,6 +55,7 @@ class Counting:
     include: Collection[str] = ()
     spelling: Spelling = "merged"
     share: Share = "total"
+    timezone: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "include", exclusion.included(self.include))
@@ -81,11 +91,12 @@ def make(
     needs = _needs(report, counting.by, *frame.columns)
     reader = f"{report.reader} reads {report.read_from}"
     rows = convert_columns(frame, needs, keys=keys, report=report.name, reader=reader)
-    groups = _groups(report, frame, rows, counting)
-    result = _compute(report, rows, groups, counting)
+    groups = _groups(report, frame, counting)
+    result = _compute(report, frame, rows, groups, counting)
     if titles is not None and titled:
         result = _titled(result, titles, titled, name=report.name)
     notes = [note, unknown_note, zone_note(frame, needs), *groups.notes]
+    result = in_zone(result, zone_for(frame, counting.timezone, "created_date"))
     result.attrs["note"] = "\n".join(filter(None, notes))
     result.attrs["caveat"] = "\n".join(groups.notes)
     return result
@@ -116,7 +127,9 @@ def _with_needed_columns(
     return _join(report, report.joined, frame, joined) if report.joined else frame
 
 
-def _compute(report: Report, rows: pd.DataFrame, groups: Groups, counting: Counting) -> pd.DataFrame:
+def _compute(
+    report: Report, frame: pd.DataFrame, rows: pd.DataFrame, groups: Groups, counting: Counting
+) -> pd.DataFrame:
     """Compute a report from grouped rows."""
     if counting.by is None or report.kind == "groups":
         result = _measured(report, rows, groups)
@@ -124,8 +137,7 @@ def _compute(report: Report, rows: pd.DataFrame, groups: Groups, counting: Count
             result["share"] = _share_within(result[report.count], report)
         return result.iloc[groups.ranked(result[report.count])]
     if report.kind == "over time":
-        periods = group_periods(rows, "created_date", counting.freq, report=report.name)
-        return _over_time(rows, groups, periods)
+        return _over_time(rows, groups, _periods(report, frame, counting))
     return _growth(report, rows, groups, pd.Timedelta(counting.pause))
 
 
@@ -162,19 +174,30 @@ def row_numbers(
     report: Report, frame: pd.DataFrame, result: pd.DataFrame, *, spelling: Spelling = "merged"
 ) -> NDArray[np.int64]:
     """Return for each row of a frame the number of the report's row that counts it."""
-    rows = convert_columns(
-        frame, {"created_date": utc} if report.by is None else {}, keys=report.keys, report=report.name
-    )
-    groups = _groups(report, frame, rows, Counting(by=report.by, spelling=spelling))
+    needs = {"created_date": utc} if report.by is None else {}
+    convert_columns(frame, needs, keys=report.keys, report=report.name)  # raises an error for a missing one
+    groups = _groups(report, frame, Counting(by=report.by, spelling=spelling))
     return result.index.get_indexer(groups.labels)[groups.number]
 
 
-def _groups(report: Report, frame: pd.DataFrame, rows: pd.DataFrame, counting: Counting) -> Groups:
+def _groups(report: Report, frame: pd.DataFrame, counting: Counting) -> Groups:
     """Group the rows of a frame as a report does."""
     if counting.by is None:
-        return group_periods(rows, "created_date", counting.freq, report=report.name)
-    nothing, spelling = report.subject.nothing, counting.spelling
-    return group(frame, counting.by, nothing=nothing, spelling=spelling, report=report.name)
+        return _periods(report, frame, counting)
+    return group(
+        frame,
+        counting.by,
+        nothing=report.subject.nothing,
+        spelling=counting.spelling,
+        report=report.name,
+        timezone=counting.timezone,
+    )
+
+
+def _periods(report: Report, frame: pd.DataFrame, counting: Counting) -> Groups:
+    """Group the rows of a frame by the periods of when they were created."""
+    clock = Clock.of(frame, "created_date", counting.timezone, report=report.name)
+    return group_periods(clock, counting.freq, report=report.name)
 
 
 def _needs(report: Report, by: By | None, *columns: str) -> dict[str, Convert]:

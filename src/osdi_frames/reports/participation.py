@@ -10,17 +10,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from osdi_frames.clock import TimeLike
 from osdi_frames.messages import counted
 from osdi_frames.problems import FAR
 from osdi_frames.reports.acts import Acts, noted
 from osdi_frames.reports.groups import group_periods, period_of
-from osdi_frames.reports.known import TimeLike, moment
+from osdi_frames.reports.known import end_of
 from osdi_frames.tables.schema import NONE
 
 _YEARS: Final = pd.DatetimeIndex(["2000-01-01", f"{2000 + FAR}-01-01"])
 
 
-def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str] = ()) -> pd.DataFrame:
+def engagement(
+    actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str] = (), timezone: str | None = None
+) -> pd.DataFrame:
     """Count the people of each period: those who acted first, were retained, or came back, and those who lapsed.
 
     Who acted in a period is one of three: it has their first act in the archive, or they acted in the period before,
@@ -38,11 +41,15 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
     include
         reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
         others
+    timezone
+        the zone whose wall clock the periods are of, as ``America/New_York``; by default that of the column, if it has
+        one that is not UTC, else that of the frame's handle (`open`), else UTC. What was done at an event, in
+        frames with `action`, keeps the wall clock of the event
 
     Returns
     -------
     DataFrame
-        indexed by date, the start of the period (UTC)
+        indexed by date, the start of the period, in this zone
 
         - people: the number of distinct people who acted, ``first + retained + back``; it has no total, since a person
           can act in two periods
@@ -77,8 +84,8 @@ def engagement(actions: pd.DataFrame, freq: str = "M", *, include: Iterable[str]
     July       1      0    0    NaN         0     1    <NA>        2
     """
     period = period_of(freq, report="engagement")
-    acts = Acts.of(actions, "number", "is_new", report="engagement", include=include)
-    periods = group_periods(acts.rows, "date", period, report="engagement")
+    acts = Acts.of(actions, "number", "is_new", report="engagement", include=include, timezone=timezone)
+    periods = group_periods(acts.clock_of(acts.rows), period, report="engagement")
     ordinals = _ordinals(pd.DatetimeIndex(periods.labels), period)
     of_act = pd.Series(ordinals[periods.number], acts.rows.index)
     active = pd.DataFrame({"person": acts.rows["person_id"], "period": of_act}).dropna().drop_duplicates()
@@ -113,6 +120,7 @@ def retention(
     until: TimeLike | None = None,
     now: TimeLike | None = None,
     include: Iterable[str] = (),
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Show the share of each cohort that takes part again in later periods.
 
@@ -128,18 +136,20 @@ def retention(
     freq
         a period of pandas: ``h``, ``D``, ``W`` (Monday to Sunday), ``M``, ``Q``, ``Y``
     until
-        the time up to which all acts are known; without a zone it is UTC. By default that of the newest act without a
-        doubtful date (see `compare`); acts with one are not counted, and `note` names them
+        the day, month or year, itself included, or the time up to which all acts are known; see `compare`. By default
+        that of the newest act without a doubtful date; acts with one are not counted, and `note` names them
     now
         as for `compare`
     include
         reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
         others
+    timezone
+        as for `engagement`
 
     Returns
     -------
     DataFrame
-        indexed by date, the start of the cohort's period (UTC), with every period between the first and the last
+        indexed by date, the start of the cohort's period in the zone, with every period between the first and the last
         cohort; people whose acts have no date are the row ``NaT``. Gaps of more than ten years are left out, of rows
         and of columns. People whose first act in the archive is not in the frame are in no cohort; `note` has their
         number
@@ -164,19 +174,20 @@ def retention(
     ...     "action": "signed",
     ...     "subject_id": ["park", "park", "river", "park"],
     ... })
-    >>> retention(actions, until="2026-08-01").set_axis(["May", "June", "July"])
+    >>> retention(actions, until="2026-07-31").set_axis(["May", "June", "July"])
           people    0    1    2
     May        2  1.0  0.5  0.0
     June       0  NaN  NaN  NaN
     July       1  1.0  NaN  NaN
     """
     period = period_of(freq, report="retention")
-    acts = Acts.of(actions, "action", "subject_id", "number", report="retention", include=include, now=now)
+    needs = ("action", "subject_id", "number")
+    acts = Acts.of(actions, *needs, report="retention", include=include, now=now, timezone=timezone)
     acts, doubtful_notes = acts.without_doubtful() if until is None else (acts, [])
-    end = acts.known.newest if until is None else moment(until, report="retention")
+    end = acts.known.newest if until is None else end_of(until, now, acts.zone, report="retention")
     first = acts.first_of_each()
     in_cohorts = first[first["person_id"].isin(acts.started)].reset_index(drop=True)
-    cohorts = group_periods(in_cohorts, "date", period, report="retention")
+    cohorts = group_periods(acts.clock_of(in_cohorts), period, report="retention")
     starts = _ordinals(pd.DatetimeIndex(cohorts.labels), period)
     people = np.bincount(cohorts.number, minlength=len(cohorts.labels))
     table = pd.DataFrame({"people": people.astype("int64")}, cohorts.labels)
@@ -185,7 +196,7 @@ def retention(
         active = acts.participations().dropna(subset="date")
         active = active.assign(cohort=cohort_of.reindex(active["person_id"]).array).dropna(subset="cohort")
         row = active["cohort"].to_numpy("int64")
-        later = _ordinals(pd.DatetimeIndex(active["date"]), period) - starts[row]
+        later = _ordinals(pd.DatetimeIndex(active["clock"]), period) - starts[row]
         last_ended = _ordinals(pd.DatetimeIndex([end]), period)[0] - 1
         last_column = last_ended - starts[cohorts.labels.notna()].min()
         columns = _columns(later, last_column, *_ordinals(_YEARS, period))

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from osdi_frames.arrow import same_texts
+from osdi_frames.clock import name_of, zone_of
 from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport
 from osdi_frames.messages import nearest, quoted
 from osdi_frames.reports import exclusion
@@ -59,6 +60,8 @@ class ReportRequest:
     goals: Mapping[str, int] = field(default_factory=dict)
     """The number of signatures that each petition should reach, by id or title."""
     filters: Filters = field(default_factory=Filters)
+    timezone: str | None = None
+    """The zone of the archive's handle, whose wall clock periods are of."""
     for_page: bool = False
     """Whether the page is made, which also shows the map and the problems of the archive."""
 
@@ -85,6 +88,8 @@ class ReportRequest:
             "spelling": self.spelling,
         }
         settings |= {"show_addresses": self.show_addresses, **Filtering(self.filters).asked}
+        if self.timezone is not None:
+            settings["timezone"] = name_of(zone_of(self.timezone))
         return json.dumps(settings, sort_keys=True, default=str)
 
     @property

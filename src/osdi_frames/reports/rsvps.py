@@ -83,6 +83,7 @@ def rsvps_by(
     *,
     include: Collection[str] = (),
     spelling: Spelling = "merged",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Sum the RSVPs by any column, by several, or by a period of time.
 
@@ -106,6 +107,8 @@ def rsvps_by(
     spelling
         ``"merged"`` counts different spellings of one source, referrer, website, region or country in one row, and
         notes their number; ``"exact"`` keeps them apart.
+    timezone
+        The zone whose wall clock periods of created_date are of, as for `signatures_by`; start_date is a wall clock.
 
     Returns
     -------
@@ -138,7 +141,7 @@ def rsvps_by(
     >>> of.rsvps_by(events, ["location_venue", "status"])["rsvps"].to_dict()
     {('Library', '(none)'): 12}
     """
-    counting = Counting(by=by, include=include, spelling=spelling)
+    counting = Counting(by=by, include=include, spelling=spelling, timezone=timezone)
     return make(DECLARED["rsvps_by"], events, counting, titles=campaigns)
 
 

@@ -138,8 +138,9 @@ def signatures_by_month(
     actions: pd.DataFrame | None = None,
     include: Collection[str] = (),
     spelling: Spelling = "merged",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
-    """Count the signatures of each month (UTC), months without any included.
+    """Count the signatures of each month, months without any included.
 
     See `signatures_by`.
 
@@ -148,7 +149,7 @@ def signatures_by_month(
     >>> of.signatures_by_month(signatures)["signatures"].to_dict()
     {'2026-05': 1}
     """
-    counting = Counting(include=include, spelling=spelling)
+    counting = Counting(include=include, spelling=spelling, timezone=timezone)
     return make(DECLARED["signatures_by_month"], signatures, counting, titles=petitions, actions=actions)
 
 
@@ -161,6 +162,7 @@ def signatures_by(
     include: Collection[str] = (),
     spelling: Spelling = "merged",
     share: Share = "total",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Count the signatures by any column, by several, or by a period of time.
 
@@ -191,6 +193,9 @@ def signatures_by(
     share
         ``"total"`` makes `share` that of the whole frame; ``"within"`` that of the rows with the same first key, if
         there are several keys.
+    timezone
+        The zone whose wall clock periods are of, as ``"America/New_York"``; by default that of created_date, if it has
+        one that is not UTC, else that of the frame's handle (`open`), else UTC.
 
     Returns
     -------
@@ -207,7 +212,7 @@ def signatures_by(
     share
         The share of all signatures of the frame, 0 to 1.
     first, last
-        The first and the last created_date (UTC).
+        The first and the last created_date, in the zone.
     cumulative
         Over time: the number of signatures up to the end of the period.
 
@@ -229,7 +234,7 @@ def signatures_by(
     >>> of.signatures_by(signatures, ["petition_id", "source"])["signatures"].to_dict()
     {('park', '(none)'): 1}
     """
-    counting = Counting(by=by, include=include, spelling=spelling, share=share)
+    counting = Counting(by=by, include=include, spelling=spelling, share=share, timezone=timezone)
     return make(DECLARED["signatures_by"], signatures, counting, titles=petitions, actions=actions)
 
 
@@ -242,19 +247,20 @@ def signatures_over_time(
     actions: pd.DataFrame | None = None,
     include: Collection[str] = (),
     spelling: Spelling = "merged",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Count the signatures of each day, week, month or other period, periods without any included.
 
-    Periods are named by their start, in UTC: a week ("W" is Monday to Sunday) by its Monday, where a pandas Grouper
-    takes its Sunday; a month by its first day. Gaps of more than ten years are left out. Rows without a created_date
-    (the service's "send test") are counted in the last row ``NaT``, if there are any; ``report[report.index.notna()]``
-    is without that row. With `by`, each value has a column of counts, the value with most of them first. See
-    `signatures_by`.
+    Periods are named by their start, in the zone: a week ("W" is Monday to Sunday) by its Monday, where a pandas
+    Grouper takes its Sunday; a month by its first day. Gaps of more than ten years are left out. Rows without a
+    created_date (the service's "send test") are counted in the last row ``NaT``, if there are any;
+    ``report[report.index.notna()]`` is without that row. With `by`, each value has a column of counts, the value with
+    most of them first. See `signatures_by`.
 
     >>> import osdi_frames as of
     >>> signatures = of.read_signatures([{"osdi:signature": {"created_date": "2026-05-01T10:00:00Z"}}])
     >>> of.signatures_over_time(signatures, freq="W")["signatures"].tolist()
     [1]
     """
-    counting = Counting(by=by, freq=freq, include=include, spelling=spelling)
+    counting = Counting(by=by, freq=freq, include=include, spelling=spelling, timezone=timezone)
     return make(DECLARED["signatures_over_time"], signatures, counting, titles=petitions, actions=actions)

@@ -9,12 +9,13 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from osdi_frames.clock import DEFAULT, TimeLike
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import nearest, quoted
 from osdi_frames.reports.acts import ACTION_NAMES, Acts, noted
 from osdi_frames.reports.columns import converted, refuse_lacking, text
-from osdi_frames.reports.known import TimeLike, moment
+from osdi_frames.reports.known import instant
 
 #: The columns that `supporters` and `supporter_amounts` read, by table.
 READS: Final = {
@@ -121,13 +122,19 @@ def _known(
 ) -> tuple[Acts, pd.Timestamp, list[str]]:
     """Return the acts with their people, the time up to which they count, and the note on doubtful dates."""
     acts = Acts.of(
-        actions, "action", "subject_id", *needs, report=report, include=include, by="person_id", now=now
+        actions,
+        *("action", "subject_id", *needs),
+        report=report,
+        include=include,
+        by="person_id",
+        now=now,
+        timezone=DEFAULT,  # months before a time are lengths of time, as that of a funnel
     )
     if as_of is not None:
-        return acts, moment(as_of, report=report, argument="as_of"), []
+        return acts, instant(as_of, report=report, argument="as_of"), []
     acts, notes = acts.without_doubtful()
     newest = acts.known.newest
-    return acts, pd.Timestamp(0, tz="UTC") if pd.isna(newest) else newest, notes
+    return acts, pd.Timestamp(0, tz=DEFAULT) if pd.isna(newest) else newest.tz_localize(DEFAULT), notes
 
 
 def supporters(
@@ -284,7 +291,7 @@ def supporter_amounts(
         person_id=acts.frame["person_id"].astype("str").where(acts.rows["person_id"].notna())
     )
     if as_of is not None:
-        rows = rows[~(rows["date"] > moment(as_of, report=report, argument="as_of"))]
+        rows = rows[~(rows["date"] > instant(as_of, report=report, argument="as_of"))]
     given = rows.dropna(subset=["person_id", "amount", "currency"])
     return noted(given.groupby(["person_id", "currency"])[["amount"]].sum(), acts.notes)
 
@@ -342,7 +349,7 @@ def people_by_level(
     acts, end, notes = _known(actions, as_of, now, include, report="people_by_level")
     start = end - pd.DateOffset(months=1)
     if before is not None:
-        start = moment(before, report="people_by_level", argument="before")
+        start = instant(before, report="people_by_level", argument="before")
     earlier, later = _Persons.of(acts, start), _Persons.of(acts, end)
     levels_before, levels_now = (levels.of(persons.counts(levels.months)) for persons in (earlier, later))
     was = levels_before.reindex(levels_now.index)

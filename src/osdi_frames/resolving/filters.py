@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import reduce
 from typing import Any, Final, TypeAlias, TypedDict
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from osdi_frames.arrow import same_texts
+from osdi_frames.clock import TimeLike, clock_column, moment, named_days, on_clock, zone_of
 from osdi_frames.errors import InvalidArgument, UnknownValue, only_known
 from osdi_frames.messages import nearest, quoted
 from osdi_frames.names import id_named
@@ -31,15 +32,14 @@ from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.petitions import PETITION
 from osdi_frames.tables.schema import ElementType, Table
 
-Moment: TypeAlias = str | date | None
 Values: TypeAlias = str | Iterable[str] | None
 
 
 class Filters(TypedDict, total=False):
     """Keywords of `Archive.where`; None keeps all."""
 
-    since: Moment
-    until: Moment
+    since: TimeLike | None
+    until: TimeLike | None
     petition: Values
     campaign: Values
     status: Values
@@ -106,8 +106,8 @@ FILTERS: Final[Mapping[str, Mapping[ElementType, str]]] = {
 class Filtering:
     """The requested filters."""
 
-    def __init__(self, filters: Filters) -> None:
-        r"""Check filters.
+    def __init__(self, filters: Filters, timezone: str | None = None) -> None:
+        r"""Check filters, of which days are those of a zone.
 
         Raise InvalidArgument for a time that cannot be read, and for filters that lead to no common table; TypeError
         for one that is not declared.
@@ -116,6 +116,7 @@ class Filtering:
         only: since 2026-05 (events by start_date); status tentative (events)
         """
         only_known("where", filters, FILTERS)
+        self.zone = None if timezone is None else zone_of(timezone)
         given: dict[str, Any] = {name: filters.get(name) for name in FILTERS}
         self.asked = {name: _texts(name, value) for name, value in given.items() if not _keeps_all(value)}
         """The values that were asked for; of a time its text."""
@@ -198,8 +199,9 @@ class Filtering:
         for name in _BOUNDS.keys() & self.asked.keys():
             column = FILTERS[name].get(element)
             if column and column != _PERSON.own_id:
-                moment = pa.scalar(_moment(name, *self.asked[name]), rows[column].type)
-                passes.append(pc.fill_null(_BOUNDS[name](rows[column], moment), False))
+                clock = clock_column(rows, column, self.zone)
+                bound = pa.scalar(_moment(name, *self.asked[name]), clock.type)
+                passes.append(pc.fill_null(_BOUNDS[name](clock, bound), False))
         return reduce(pc.and_, passes)
 
     def belonging(
@@ -371,6 +373,26 @@ def _keeps_all(value: Any) -> bool:
     return value is None or (isinstance(value, tuple) and not value)
 
 
+def counted_from(filters: Filters, now: TimeLike | None, timezone: str | None) -> Filters:
+    """Return filters with the days that their texts name, as `yesterday`, counted from `now`.
+
+    Times with a zone become times by the clock of the archive's, if it has one.
+
+    >>> counted_from({"since": "last-week", "until": "yesterday"}, "2026-05-13", None)
+    {'since': '2026-05-04', 'until': '2026-05-12'}
+    """
+    counted, zone = filters.copy(), zone_of(timezone)
+    for name in ("since", "until"):
+        value: Any = filters.get(name)
+        if days := named_days(value, now, zone):
+            first, _, last = days.partition("/")
+            counted[name] = (last or first) if name == "until" else first
+        elif timezone is not None and (isinstance(value, datetime) or _INSTANT.fullmatch(str(value))):
+            form = "%Y-%m-%d %H:%M" if str(value).count(":") == 1 else "%Y-%m-%d %H:%M:%S"
+            counted[name] = value if (time := moment(value)) is None else on_clock(time, zone).strftime(form)
+    return counted
+
+
 def _texts(name: str, value: Any) -> tuple[str, ...]:
     """Return the values of a filter as texts."""
     if name in _BOUNDS:
@@ -383,6 +405,7 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
     return values
 
 
+_INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?Z")
 _MOMENT: Final = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?Z?)?)?)?")
 
 
@@ -396,6 +419,7 @@ def _moment(name: str, text: str) -> int:
         first = (period + int(name == "until")).to_timestamp(how="start").as_unit("us")
     except ValueError:
         raise InvalidArgument(
-            f"{name} is a year, a month, a day or a time (UTC), as 2026, 2026-05 or 2026-05-31, not {quoted(text)}"
+            f"{name} is a year, a month, a day or a time, as 2026, 2026-05, 2026-05-31, 7d, yesterday or last-month,"
+            f" not {quoted(text)}"
         ) from None
     return int(first.asm8.astype("int64"))

@@ -88,6 +88,8 @@ class Request:
     pulls: tuple[Manifest, ...] = ()
     """The pulls of the archive: what they lack can be gone."""
     filters: Filters = field(default_factory=Filters)
+    timezone: str | None = None
+    """The zone of the days that filters name."""
     inspects: bool = False
     lists: bool = False
     """Whether what pages say of their collections is listed."""
@@ -107,7 +109,7 @@ class Resolution:
             For a `dedupe` that an element type does not have, and what `Filtering` raises.
         """
         self.request = request
-        self.filtering = filtering = Filtering(request.filters)
+        self.filtering = filtering = Filtering(request.filters, request.timezone)
         asked = {declared(name): declared(name).select(columns) for name, columns in request.tables.items()}
         for table in asked:
             filtering.refuse(table)

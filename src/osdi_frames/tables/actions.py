@@ -43,11 +43,13 @@ class Act:
     only
         The column that is true of the rows that are such acts; None for all.
     at
-        The column of what the act is about that says when it was done; None for when it was made.
+        The column of what the act is about that says when it was done, by the wall clock of its place; None for when it
+        was made. No zone of a report moves such an act to another day.
     own
         The columns of actions that the table has under the same names.
     once
-        How often such acts are another participation: once for a subject, once for a subject and day, or each of them.
+        How often such acts are another participation: once for a subject, once for a subject and day (of UTC, whatever
+        the zone of a report, since the number is a value of the act), or each of them.
         Acts of one table are one participation of their subject, as an RSVP and coming are.
     """
 
