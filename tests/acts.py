@@ -37,8 +37,8 @@ _TOUCHES = st.fixed_dictionaries(
     {
         "person_id": st.sampled_from(["ann", "bob"]),
         "date": st.integers(0, 120).map(lambda days: START + timedelta(days=days)),
-        "action": st.sampled_from(["signed", "signed", "signed", "rsvped"]),
-        "subject_id": st.none(),
+        "action": st.sampled_from(["signed", "signed", "signed", "rsvped", "attended"]),
+        "subject_id": st.sampled_from([None, "march"]),
         "source": st.sampled_from([None, None, "none", "email", "ads"]),
         "referrer": st.none(),
         "is_new": st.sampled_from([None, True, False]),
