@@ -11,7 +11,7 @@ import pandas as pd
 
 import osdi_frames as of
 from tests.acts import START, Act, counted, participations
-from tests.people import newest
+from tests.people import by_label, label, newest
 
 ACTIONS = ("signed", "rsvped", "attended", "submitted", "donated", "wrote", "responded", "hosted")
 RULES = {1: {"acts": 1}, 2: {"attended": 1, "participations": 3}, 3: {"hosted": 1, "participations": 10}}
@@ -131,3 +131,18 @@ def check_amounts(rows: list[Act], actions: pd.DataFrame) -> None:
             key = row["person_id"], row["currency"]
             expected[key] = expected.get(key, Decimal(0)) + row["amount"]
     assert of.supporter_amounts(actions)["amount"].to_dict() == expected
+    gifts = [row for row in counted(rows) if row["amount"] is not None]
+    made = of.amounts_by(actions, "source")
+    assert made["gifts"].is_monotonic_decreasing
+    assert by_label(made, "gifts") == {
+        source: (count,) for source, count in Counter(label(row["source"]) for row in gifts).items()
+    }
+    for currency in made.columns.drop("gifts"):
+        of_currency = [row for row in gifts if (row["currency"] or "(no currency)") == currency]
+        found = by_label(made, currency)
+        assert found == {
+            source: (
+                sum((row["amount"] for row in of_currency if label(row["source"]) == source), Decimal(0)),
+            )
+            for source in found
+        }

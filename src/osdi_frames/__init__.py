@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from osdi_frames.reports.goals import goals as goals
     from osdi_frames.reports.hours import weekday_hours as weekday_hours
     from osdi_frames.reports.participation import (
+        amounts_by as amounts_by,
+    )
+    from osdi_frames.reports.participation import (
         engagement as engagement,
     )
     from osdi_frames.reports.participation import (
@@ -118,6 +121,7 @@ if TYPE_CHECKING:
     from osdi_frames.reports.supporters import people_by_level as people_by_level
     from osdi_frames.reports.supporters import supporter_amounts as supporter_amounts
     from osdi_frames.reports.supporters import supporters as supporters
+    from osdi_frames.reports.upcoming import upcoming as upcoming
     from osdi_frames.shortcuts import (
         check as check,
     )
@@ -159,6 +163,7 @@ _HOMES = {
     "archive": ("Archive",),
     "local_time": ("local_to_utc", "utc_to_local"),
     "privacy": ("pseudonymize",),
+    "reports.upcoming": ("upcoming",),
     "reports.attendances": (
         "attendances_by",
         "attendances_by_campaign",
@@ -172,7 +177,7 @@ _HOMES = {
     "reports.conversion": ("attribution", "funnel", "growth"),
     "reports.goals": ("goals",),
     "reports.hours": ("weekday_hours",),
-    "reports.participation": ("engagement", "hosts", "repeats", "retention"),
+    "reports.participation": ("amounts_by", "engagement", "hosts", "repeats", "retention"),
     "reports.rsvps": (
         "rsvps_by",
         "rsvps_by_campaign",

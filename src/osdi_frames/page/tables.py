@@ -42,6 +42,8 @@ _KINDS: Final[Mapping[Unit, CellKind]] = {
     "share": "share",
     "change share": "share",
     "time": "time",
+    "clock": "time",
+    "amount": "number",
     "text": "text",
     "mark": "text",
     "flag": "text",

@@ -226,7 +226,8 @@ def _make(
     counting = Counting(include=request.include, spelling=request.spelling)
     made = []
     for report in request.reported:
-        has_rows = report.table in HEADLINE or len(frames[report.table]) > 0
+        has_rows = any(len(frames[name]) for name in (report.reads if report.function else [report.table]))
+        has_rows |= report.table in HEADLINE and report.function is None
         if not has_rows or (report.kind == "growth" and has_dates):
             continue
         if report.function:

@@ -177,6 +177,11 @@ def whole(column: pd.Series) -> pd.Series:
     return counts
 
 
+def is_decimal(dtype: object) -> bool:
+    """Return whether a column holds exact decimals."""
+    return isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype)
+
+
 def amount(column: pd.Series) -> pd.Series:
     """Convert to exact decimals of two places, of which sums have room."""
     decimals: pd.Series = column.astype(pd.ArrowDtype(pa.decimal128(38, 2)))

@@ -18,11 +18,12 @@ from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.known import RECEIPTS
 from osdi_frames.reports.measures import Measure
-from osdi_frames.reports.participation import engagement, repeats, retention
+from osdi_frames.reports.participation import amounts_by, engagement, repeats, retention
 from osdi_frames.reports.report import Choices, Joined, Report, ReportFunction, Subject, TablesRead
 from osdi_frames.reports.spelling import NO_SOURCE
 from osdi_frames.reports.supporters import people_by_level
 from osdi_frames.reports.titles import CAMPAIGN_TITLES, EVENT_TITLES, PETITION_TITLES, heading
+from osdi_frames.reports.upcoming import upcoming
 
 COUNTED_EVENTS: Final = Subject("events", "rsvps", "RSVPs", measures.EVENT_MEASURES, CAMPAIGN_TITLES)
 EVENT_GROWTH: Final = Subject(
@@ -245,6 +246,36 @@ REPORTS_ON_CHANGE: Final = (
         part=_CHANGED,
     ),
 )
+UPCOMING: Final = Report(
+    COUNTED_EVENTS,
+    "upcoming",
+    "Events to come",
+    own_measures=(
+        Measure("start_date", "clock", None, "time"),
+        Measure("place", "text", None, "str"),
+        Measure("rsvps"),
+        _without_total("seats_left"),
+    ),
+    function=lambda tables, choices: upcoming(tables["events"], now=choices.now, include=choices.include),
+    needs={
+        "events": (
+            *("title", "start_date", "total_accepted", "capacity"),
+            *("location_venue", "location_locality", "location_region"),
+        )
+    },
+    caption="Of the next 14 days, by the clock at the place of the event.",
+)
+AMOUNTS: Final = Report(
+    replace(COUNTED_ACTS, count="gifts"),
+    "amounts_by_title",
+    "Donations and tickets",
+    own_measures=(Measure("gifts"),),
+    function=lambda tables, choices: amounts_by(
+        tables[COUNTED_ACTS.table], ["action", "title"], include=choices.include
+    ),
+    needs=_acts("action", "title", "amount", "currency"),
+    part=_WHO,
+)
 REPORTS_ON_PEOPLE: Final = (
     Report(
         COUNTED_ACTS,
@@ -345,6 +376,6 @@ REPORTS_ON_PEOPLE: Final = (
 )
 
 #: The reports that the report of an archive has, in its order.
-STANDARD: Final = (*REPORTS_ON_CHANGE, *KEYED, *REPORTS_ON_PEOPLE)
+STANDARD: Final = (*REPORTS_ON_CHANGE, UPCOMING, *KEYED, *REPORTS_ON_PEOPLE, AMOUNTS)
 #: The reports whose largest gains and losses are shown first.
 MOVED: Final = ("changes_by_source", "changes_by_title")

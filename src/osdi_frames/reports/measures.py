@@ -18,7 +18,7 @@ Compute: TypeAlias = Callable[[Grouped, Computed], pd.Series]
 """A function of the grouped rows and of the measures computed before, which returns a value for each group."""
 
 Unit: TypeAlias = Literal[
-    "number", "decimal", "change", "share", "change share", "time", "text", "mark", "flag"
+    "number", "decimal", "change", "share", "change share", "time", "clock", "amount", "text", "mark", "flag"
 ]
 
 #: The quantile of the normal distribution for intervals of 95%.
@@ -35,6 +35,8 @@ _UNIT_FORMATS: Final[Mapping[Unit, str]] = {
     "share": ".1%",
     "change share": "+,.1%",
     "time": "%Y-%m-%d",
+    "clock": "%a %Y-%m-%d %H:%M",
+    "amount": ",.2f",
     "text": "",
 }
 

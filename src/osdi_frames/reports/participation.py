@@ -1,4 +1,4 @@
-"""How people take part: who is retained, comes back or lapses, cohorts, participations, and the RSVPs of hosts."""
+"""How people take part: who is retained, comes back or lapses, cohorts, participations, hosts, and what is given."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from osdi_frames.clock import TimeLike
+from osdi_frames.frames import as_frame
 from osdi_frames.messages import counted
 from osdi_frames.problems import FAR
+from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import Acts, noted
-from osdi_frames.reports.groups import group_periods, period_of
+from osdi_frames.reports.columns import amount, convert_columns, text
+from osdi_frames.reports.groups import By, group, group_periods, named_keys, period_of
 from osdi_frames.reports.known import end_of
+from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 from osdi_frames.tables.schema import NONE
 
+_OF_AMOUNTS: Final = {"amount": amount, "currency": text}
+_NO_CURRENCY: Final = "(no currency)"
 _YEARS: Final = pd.DatetimeIndex(["2000-01-01", f"{2000 + FAR}-01-01"])
 
 
@@ -345,3 +351,67 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
     table["rsvps_per_event"] = table["rsvps"] / table["events"].where(table["events"] > 0)
     table = table.sort_values("rsvps", ascending=False, kind="stable").rename_axis("person_id")
     return noted(table, [acts.note])
+
+
+def amounts_by(
+    frame: pd.DataFrame, by: By, *, include: Iterable[str] = (), spelling: Spelling = "merged"
+) -> pd.DataFrame:
+    """Sum up what was given by the columns of `by`, each currency in a column of its own.
+
+    Amounts of different currencies are never added. Of `actions`, donations and tickets count; of `donations`,
+    ``by=["fundraising_page_id", "recurring"]`` sets those apart that recur.
+
+    Parameters
+    ----------
+    frame
+        one row per act, donation or attendance, with amount, currency and the columns of `by`
+    by
+        a column, or several; ``osdi_frames.reports.Period("created_date")`` is the month
+    include
+        reasons of the column `excluded` whose rows to count nevertheless; the attribute `note` has the number of the
+        others
+    spelling
+        ``merged`` counts different spellings of one source, referrer, website, region or country in one row;
+        ``exact`` keeps them apart
+
+    Returns
+    -------
+    DataFrame
+        indexed by the columns of `by`, the most gifts first, periods in order; rows without an amount are in none
+
+        - gifts: the number of rows with an amount
+        - USD, EUR, …: the sum of each currency, an exact decimal in its units; ``(no currency)`` of rows without one
+
+    Raises
+    ------
+    MissingColumn, InvalidColumn
+        the frame lacks a needed column, or a column is of another type
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> donations = pd.DataFrame({
+    ...     "fundraising_page_id": ["park", "park", "river"],
+    ...     "amount": [Decimal("5.00"), Decimal("2.50"), Decimal("9.00")],
+    ...     "currency": ["USD", "USD", "EUR"],
+    ... })
+    >>> amounts_by(donations, "fundraising_page_id").to_dict("index")["park"]
+    {'gifts': 2, 'EUR': Decimal('0.00'), 'USD': Decimal('7.50')}
+    """
+    checked_spelling(spelling)
+    include = exclusion.included(include)
+    keys = [name for name, _ in named_keys(by, report="amounts_by")]
+    columns = {*_OF_AMOUNTS, *keys, *contexts(keys), exclusion.COLUMN}
+    frame = as_frame(frame, caller="amounts_by", columns=columns)
+    frame, note = exclusion.counted_rows(frame.reset_index(drop=True), include, "gift")
+    frame = frame.reset_index(drop=True)
+    rows = convert_columns(frame, _OF_AMOUNTS, keys=keys, report="amounts_by")
+    is_given = rows["amount"].notna()
+    frame, rows = (some[is_given.to_numpy("bool")].reset_index(drop=True) for some in (frame, rows))
+    groups = group(frame, by, nothing=NO_SOURCE, spelling=spelling, report="amounts_by")
+    currency = rows["currency"].fillna(_NO_CURRENCY)
+    sums = rows["amount"].groupby([groups.number, currency.rename("currency")]).sum().unstack()
+    gifts = groups.number.value_counts().reindex(range(len(groups.labels)), fill_value=0)
+    table = pd.DataFrame({"gifts": gifts}).join(sums)
+    table = table.fillna(dict.fromkeys(sums.columns, 0)).set_axis(groups.labels)
+    return noted(table.iloc[groups.ranked(gifts)], [note], groups.notes)

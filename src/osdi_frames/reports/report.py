@@ -9,6 +9,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 import pandas as pd
 
+from osdi_frames.reports.columns import is_decimal
 from osdi_frames.reports.groups import By, Period, named_keys
 from osdi_frames.reports.known import Duration
 from osdi_frames.reports.measures import KEPT, Measure
@@ -160,13 +161,15 @@ class Report:
         )
 
     def shown(self, frame: pd.DataFrame) -> tuple[Measure, ...]:
-        """Return the measures to show of a report's frame; for cohorts with the shares of the first periods."""
+        """Return the measures to show of a report's frame, with the shares of cohorts' first periods, and amounts."""
         measures = (measure for measure in (*self.measures, KEPT) if measure.name in frame.columns)
         periods = [name for name in frame.columns if self.function and str(name).isdecimal()]
         shares = (Measure(name, "share", None, "float64") for name in periods[:_LATER])
+        amounts = (Measure(str(name), "amount") for name in frame if is_decimal(frame[name].dtype))
         return (
             *(measure for measure in measures if not measure.is_rare or _is_common(frame[measure.name])),
             *shares,
+            *amounts,
         )
 
     @property

@@ -1,0 +1,113 @@
+"""The events to come: when and where they are, how many come, and how many seats are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final
+
+import pandas as pd
+
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.frames import as_frame
+from osdi_frames.messages import quoted
+from osdi_frames.reports import exclusion
+from osdi_frames.reports.acts import noted
+from osdi_frames.reports.columns import convert_columns, local, text, whole
+from osdi_frames.reports.known import TimeLike, moment
+
+_PLACE: Final = ("location_venue", "location_locality", "location_region")
+_NEEDS: Final = {
+    **dict.fromkeys(("title", *_PLACE), text),
+    "start_date": local,
+    "total_accepted": whole,
+    "capacity": whole,
+}
+
+
+def upcoming(
+    events: pd.DataFrame,
+    people: pd.DataFrame | None = None,
+    *,
+    days: int = 14,
+    now: TimeLike | None = None,
+    include: Iterable[str] = (),
+) -> pd.DataFrame:
+    """List the events of the next days, the soonest first.
+
+    Days are those of the clock at the place of the event (interface 2.1), from the day of `now` in UTC on: an event
+    that began in the morning is listed until the day ends.
+
+    Parameters
+    ----------
+    events
+        one row per event, with title, start_date, total_accepted, capacity, location_venue, location_locality and
+        location_region, as ``osdi_frames.open(source).events()`` returns it; for hosts also creator_id
+    people
+        one row per person, with person_id, given_name and family_name: adds the column `host`
+    days
+        the number of days, with that of `now`
+    now
+        the present; without a zone it is UTC. By default the clock's
+    include
+        reasons of the column `excluded` whose events to list nevertheless; the attribute `note` has the number of the
+        others
+
+    Returns
+    -------
+    DataFrame
+        indexed by title, in the order of the start
+
+        - start_date: the wall clock at the place of the event
+        - place: venue, town and region
+        - rsvps: the number of RSVPs by the service's total
+        - seats_left: capacity less rsvps, not below 0; missing if the event has no capacity
+        - host: the name of the person who created it, with `people` only
+
+    Raises
+    ------
+    MissingColumn
+        a frame lacks a needed column
+    InvalidArgument
+        `days` is not a number from 1, or `now` not a time
+
+    Examples
+    --------
+    >>> import osdi_frames as of
+    >>> march = {"title": "March", "start_date": "2026-05-02T18:00:00Z", "total_accepted": 12, "capacity": 40}
+    >>> of.upcoming(of.read_events(march), now="2026-05-01")[["rsvps", "seats_left"]].to_dict("index")
+    {'March': {'rsvps': 12, 'seats_left': 28}}
+    """
+    if not isinstance(days, int) or days < 1:
+        raise InvalidArgument(f"upcoming: days is a number from 1, not {quoted(days)}")
+    present = moment(datetime.now(UTC) if now is None else now, report="upcoming", argument="now")
+    today = present.tz_localize(None).normalize()
+    hosts = () if people is None else ("creator_id",)
+    frame = as_frame(events, caller="upcoming", columns=[*_NEEDS, *hosts, exclusion.COLUMN])
+    frame, note = exclusion.counted_rows(frame, exclusion.included(include), "event")
+    rows = convert_columns(frame, {**_NEEDS, **dict.fromkeys(hosts, text)}, report="upcoming")
+    rows = rows[(rows["start_date"] >= today) & (rows["start_date"] < today + pd.Timedelta(days=days))]
+    parts = rows[[*_PLACE]].fillna("").itertuples(index=False, name=None)
+    places = [", ".join(filter(None, map(str.strip, place))) for place in parts]
+    rsvps = rows["total_accepted"].fillna(0)
+    listed = pd.DataFrame(
+        {
+            "start_date": rows["start_date"],
+            "place": pd.Series(places, rows.index, dtype="str"),
+            "rsvps": rsvps.astype("int64"),
+            "seats_left": (rows["capacity"] - rsvps).clip(lower=0),
+        }
+    )
+    if people is not None:
+        listed["host"] = rows["creator_id"].map(_names(people)).astype("str")
+    listed = listed.set_index(pd.Index(rows["title"], name="title"))
+    return noted(listed.sort_values("start_date", kind="stable"), [note])
+
+
+def _names(people: pd.DataFrame) -> pd.Series:
+    """Return the names of people, by person_id."""
+    needs = dict.fromkeys(("person_id", "given_name", "family_name"), text)
+    frame = as_frame(people, caller="upcoming", columns=[*needs])
+    rows = convert_columns(frame, needs, report="upcoming").dropna(subset="person_id")
+    names = rows["given_name"].fillna("").str.cat(rows["family_name"].fillna(""), sep=" ").str.strip()
+    return pd.Series(names.where(names != "").array, rows["person_id"].array)
