@@ -354,7 +354,12 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
 
 
 def amounts_by(
-    frame: pd.DataFrame, by: By, *, include: Iterable[str] = (), spelling: Spelling = "merged"
+    frame: pd.DataFrame,
+    by: By,
+    *,
+    include: Iterable[str] = (),
+    spelling: Spelling = "merged",
+    timezone: str | None = None,
 ) -> pd.DataFrame:
     """Sum up what was given by the columns of `by`, each currency in a column of its own.
 
@@ -373,6 +378,8 @@ def amounts_by(
     spelling
         ``merged`` counts different spellings of one source, referrer, website, region or country in one row;
         ``exact`` keeps them apart
+    timezone
+        the zone of the periods, as for `engagement`
 
     Returns
     -------
@@ -408,7 +415,7 @@ def amounts_by(
     rows = convert_columns(frame, _OF_AMOUNTS, keys=keys, report="amounts_by")
     is_given = rows["amount"].notna()
     frame, rows = (some[is_given.to_numpy("bool")].reset_index(drop=True) for some in (frame, rows))
-    groups = group(frame, by, nothing=NO_SOURCE, spelling=spelling, report="amounts_by")
+    groups = group(frame, by, nothing=NO_SOURCE, spelling=spelling, report="amounts_by", timezone=timezone)
     currency = rows["currency"].fillna(_NO_CURRENCY)
     sums = rows["amount"].groupby([groups.number, currency.rename("currency")]).sum().unstack()
     gifts = groups.number.value_counts().reindex(range(len(groups.labels)), fill_value=0)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Final
 
 import pandas as pd
 
+from osdi_frames.clock import TimeLike, present
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
-from osdi_frames.reports.columns import convert_columns, local, text, whole
-from osdi_frames.reports.known import TimeLike, moment
+from osdi_frames.reports.columns import convert_columns, local, text, whole, zone_for
 
 _PLACE: Final = ("location_venue", "location_locality", "location_region")
 _NEEDS: Final = {
@@ -31,12 +30,13 @@ def upcoming(
     *,
     days: int = 14,
     now: TimeLike | None = None,
+    timezone: str | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """List the events of the next days, the soonest first.
 
-    Days are those of the clock at the place of the event (interface 2.1), from the day of `now` in UTC on: an event
-    that began in the morning is listed until the day ends.
+    Days are those of the clock at the place of the event (interface 2.1), from the day of `now` in the team's zone on:
+    an event that began in the morning is listed until the day ends.
 
     Parameters
     ----------
@@ -48,7 +48,9 @@ def upcoming(
     days
         the number of days, with that of `now`
     now
-        the present; without a zone it is UTC. By default the clock's
+        the present, by default that of the computer
+    timezone
+        the zone of the day of `now`, as for `engagement`
     include
         reasons of the column `excluded` whose events to list nevertheless; the attribute `note` has the number of the
         others
@@ -80,10 +82,9 @@ def upcoming(
     """
     if not isinstance(days, int) or days < 1:
         raise InvalidArgument(f"upcoming: days is a number from 1, not {quoted(days)}")
-    present = moment(datetime.now(UTC) if now is None else now, report="upcoming", argument="now")
-    today = present.tz_localize(None).normalize()
     hosts = () if people is None else ("creator_id",)
     frame = as_frame(events, caller="upcoming", columns=[*_NEEDS, *hosts, exclusion.COLUMN])
+    today = present(now, zone_for(frame, timezone)).tz_localize(None).normalize()
     frame, note = exclusion.counted_rows(frame, exclusion.included(include), "event")
     rows = convert_columns(frame, {**_NEEDS, **dict.fromkeys(hosts, text)}, report="upcoming")
     rows = rows[(rows["start_date"] >= today) & (rows["start_date"] < today + pd.Timedelta(days=days))]
