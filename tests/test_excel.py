@@ -176,6 +176,7 @@ def test_a_report_is_a_workbook_with_shares_in_percent_and_its_notes(little_of_a
                     assert cell.number_format == formats[units[name]]
                     assert isinstance(cell.value, int | float)
     assert {"share", "change share"} <= seen
+    assert book["engagement"]["A2"].number_format == "yyyy-mm-dd"
     notes = [cell.value for cell in book["notes"]["B"]]
     assert notes[1:3] == str(made).splitlines()[:2]
     of.write_excel({"Sources": made["signatures_by_source"]}, tmp_path / "a.xlsx")

@@ -110,6 +110,10 @@ def formats_of(frame: pd.DataFrame, measures: Iterable[Measure]) -> dict[str, st
     """Return the number formats of a report's columns, as its measures declare them; of cohorts, shares."""
     cohorts = [name for name in frame.columns if str(name).isdecimal() and frame.dtypes[name].kind == "f"]
     formats = {str(name): _FORMATS["share"] for name in cohorts}
+    if isinstance(frame.index, pd.DatetimeIndex) and frame.index.dropna().normalize().equals(
+        frame.index.dropna()
+    ):
+        formats[str(frame.index.name)] = _FORMATS["time"]
     for measure in measures:
         if measure.name in frame.columns and measure.unit in _FORMATS:
             is_time = frame.dtypes[measure.name].kind == "M"
