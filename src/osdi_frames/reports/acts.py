@@ -154,22 +154,26 @@ class Acts:
         rows = self.rows if action is None else self.rows[self.rows["action"] == action]
         return rows.dropna(subset="person_id").drop_duplicates("person_id")
 
-    def participations(self, *, are_of_action: bool = False) -> pd.DataFrame:
-        """Return the acts that are another participation of their person, by action and subject.
+    def participations(self) -> pd.DataFrame:
+        """Return the acts that are another participation of their person."""
+        return self.rows[self.are_participations()]
+
+    def are_participations(self, *, of_action: bool = False) -> pd.Series:
+        """Return which acts are another participation of their person, by action and subject.
 
         A person takes part in a subject once, by letters and forms once a day, and by each donation. An RSVP and
-        coming are one, or, with `are_of_action`, one each. An act without a subject is one of its own.
+        coming are one, or, with `of_action`, one each. An act without a subject is one of its own.
         """
-        rows = self.rows.dropna(subset="person_id")
-        kind = rows["action"]
-        if not are_of_action:
-            kind = kind.map(_TABLES).fillna(kind)
-        day = rows["date"].dt.floor("D").where(rows["action"].isin(_DAILY))
-        same = pd.DataFrame(
-            {"person": rows["person_id"], "kind": kind, "subject": rows["subject_id"], "day": day}
+        rows = self.rows
+        action, names = pd.factorize(rows["action"])
+        kind = (
+            action if of_action else pd.factorize(names.map(lambda name: _TABLES.get(name, name)))[0][action]
         )
+        day = rows["date"].dt.floor("D").where(rows["action"].isin(_DAILY))
+        subject = pd.factorize(rows["subject_id"])[0]
+        same = pd.DataFrame({"person": rows["person_id"], "kind": kind, "subject": subject, "day": day})
         is_alone = rows["subject_id"].isna() | rows["action"].isin(_EACH)
-        return rows[is_alone | ~same.duplicated()]
+        return (is_alone | ~same.duplicated()) & rows["person_id"].notna()
 
     def groups(self, indices: pd.Index, by: By, spelling: Spelling) -> Groups:
         """Group the acts at some indices by the columns of `by`."""

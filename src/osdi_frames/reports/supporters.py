@@ -64,6 +64,11 @@ class Levels:
         if not isinstance(self.months, int) or self.months < 1:
             raise InvalidArgument(f"months is a number from 1, not {quoted(self.months)}")
 
+    @property
+    def figures(self) -> list[str]:
+        """What the rules count."""
+        return [*dict.fromkeys(name for rule in self.rules.values() for name in rule)]
+
     def of(self, counts: pd.DataFrame) -> pd.Series:
         """Return the level of each person, given what they did in the last months."""
         level = pd.Series(0, counts.index, dtype="int64")
@@ -75,41 +80,54 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class _Persons:
-    """What people did up to a time."""
+    """What people did, of acts in order of time."""
 
-    acts: Acts
-    as_of: pd.Timestamp
-    others: tuple[pd.DataFrame, pd.DataFrame]
-    """The acts that are another participation, and those that are one of their action."""
+    rows: pd.DataFrame
+    """The acts with the number of their person, and whether they are another participation, and one of their action."""
+    ids: pd.Index
 
     @classmethod
-    def of(cls, acts: Acts, as_of: pd.Timestamp) -> _Persons:
-        acts = acts.only(~(acts.rows["date"] > as_of) & acts.rows["person_id"].notna())
-        return cls(acts, as_of, (acts.participations(), acts.participations(are_of_action=True)))
+    def of(cls, acts: Acts) -> _Persons:
+        acts = acts.only(acts.rows["person_id"].notna())
+        number, ids = pd.factorize(acts.frame["person_id"].astype("str"))
+        of_action = acts.are_participations(of_action=True)
+        rows = acts.rows.assign(person=number, is_another=acts.are_participations(), of_action=of_action)
+        return cls(rows, pd.Index(ids, name="person_id"))
 
-    def counts(self, months: int | None = None) -> pd.DataFrame:
-        """Return what each person did, ever or in the last months: a column for each of the figures of levels."""
-        rows, participations, of_actions = (
-            self._within(some, months) for some in (self.acts.rows, *self.others)
+    def counts(
+        self, end: pd.Timestamp, months: int | None = None, figures: Iterable[str] = _FIGURES
+    ) -> pd.DataFrame:
+        """Return what each person did up to a time, ever or in the last months: a column for each figure."""
+        is_within = ~(self.rows["date"] > end)
+        if months is not None:
+            is_within &= self.rows["date"] > end - pd.DateOffset(months=months)
+        rows = self.rows[is_within]
+        counts = {
+            name: np.bincount(rows["person"][self._are(name, rows)], minlength=len(self.ids))
+            for name in figures
+        }
+        return pd.DataFrame(counts, self.ids).astype("int64")
+
+    @staticmethod
+    def _are(figure: str, rows: pd.DataFrame) -> pd.Series:
+        """Return which rows a figure counts."""
+        if figure == "acts":
+            return rows["person"].notna()
+        return (
+            rows["is_another"]
+            if figure == "participations"
+            else rows["of_action"] & (rows["action"] == figure)
         )
-        by_action = of_actions.groupby(["person_id", "action"]).size().unstack(fill_value=0)
-        counts = pd.DataFrame(
-            {
-                "acts": rows.groupby("person_id").size(),
-                "participations": participations.groupby("person_id").size(),
-                **{name: by_action.get(name, 0) for name in ACTION_NAMES},
-            },
-            index=pd.Index(self.acts.rows["person_id"].unique()),
-        )
-        return counts.fillna(0).astype("int64")
 
-    def _within(self, rows: pd.DataFrame, months: int | None) -> pd.DataFrame:
-        return rows if months is None else rows[rows["date"] > self.as_of - pd.DateOffset(months=months)]
+    def levels(self, end: pd.Timestamp, levels: Levels) -> pd.Series:
+        """Return the level at a time of each person who had acted."""
+        had_acted = self.counts(end, None, ["acts"])["acts"] > 0
+        return levels.of(self.counts(end, levels.months, levels.figures))[had_acted]
 
-    @property
-    def are_lapsing(self) -> pd.Series:
-        """Whether each person acted in the last year, and not in the last months."""
-        return (self.counts(_ACTIVE)["acts"] > 0) & (self.counts(_QUIET)["acts"] == 0)
+    def are_lapsing(self, end: pd.Timestamp) -> pd.Series:
+        """Return whether each person acted in the year before a time, and not in the last months."""
+        year, quiet = (self.counts(end, months, ["acts"])["acts"] for months in (_ACTIVE, _QUIET))
+        return (year > 0) & (quiet == 0)
 
 
 def _known(
@@ -208,23 +226,21 @@ def supporters(
     {'ann': [2, 1, 0, False, 2], 'bob': [1, 1, 162, True, 1]}
     """
     acts, as_of, notes = _known(actions, as_of, now, include, "source", "title", report="supporters")
-    persons = _Persons.of(acts, as_of)
-    ever, year = persons.counts(), persons.counts(12)
-    ever.insert(2, "participations_12m", year["participations"])
-    ever.insert(3, "participations_6m", persons.counts(6)["participations"])
-    dated = persons.acts.rows.dropna(subset="date").groupby("person_id")["date"]
-    first = persons.acts.first_of_each().set_index("person_id")
+    persons = _Persons.of(acts.only(~(acts.rows["date"] > as_of)))
+    ever = persons.counts(as_of)
+    ever.insert(2, "participations_12m", persons.counts(as_of, 12, ["participations"])["participations"])
+    ever.insert(3, "participations_6m", persons.counts(as_of, 6, ["participations"])["participations"])
+    first = persons.rows.drop_duplicates("person").set_axis(persons.ids)
+    dates = persons.rows.groupby("person")["date"].agg(["min", "max"]).set_axis(persons.ids)
     table = ever.assign(
-        first=dated.min(),
-        latest=dated.max(),
-        days_since=(as_of - dated.max()).dt.days.astype("Int64"),
+        first=dates["min"],
+        latest=dates["max"],
+        days_since=(as_of - dates["max"]).dt.days.astype("Int64"),
         first_source=first["source"],
         first_title=first["title"],
-        is_lapsing=persons.are_lapsing,
-        level=levels.of(persons.counts(levels.months)),
+        is_lapsing=persons.are_lapsing(as_of),
+        level=persons.levels(as_of, levels),
     )
-    ids = persons.acts.frame["person_id"].loc[persons.acts.rows.drop_duplicates("person_id").index]
-    table.index = pd.Index(ids.astype("str"), name="person_id")
     table = _with_others(table, people) if people is not None else table
     return noted(table.sort_index(), acts.notes, notes)
 
@@ -350,8 +366,8 @@ def people_by_level(
     start = end - pd.DateOffset(months=1)
     if before is not None:
         start = instant(before, report="people_by_level", argument="before")
-    earlier, later = _Persons.of(acts, start), _Persons.of(acts, end)
-    levels_before, levels_now = (levels.of(persons.counts(levels.months)) for persons in (earlier, later))
+    persons = _Persons.of(acts)
+    levels_before, levels_now = persons.levels(start, levels), persons.levels(end, levels)
     was = levels_before.reindex(levels_now.index)
     columns = {
         "before": levels_before,
@@ -359,7 +375,7 @@ def people_by_level(
         "first": levels_now[was.isna()],
         "up": levels_now[was < levels_now],
         "down": levels_now[was > levels_now],
-        "lapsing": levels_now[later.are_lapsing],
+        "lapsing": levels_now[persons.are_lapsing(end)[levels_now.index]],
     }
     index = pd.RangeIndex(max(levels.rules, default=0) + 1, name="level")
     counts = {name: level.value_counts().reindex(index, fill_value=0) for name, level in columns.items()}
