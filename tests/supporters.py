@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pandas as pd
 
 import osdi_frames as of
-from tests.acts import START, Act, counted, participations
+from tests.acts import Act, counted, participations
 from tests.people import by_label, label, newest
 
 ACTIONS = ("signed", "rsvped", "attended", "submitted", "donated", "wrote", "responded", "hosted")
@@ -61,7 +61,7 @@ def counts(rows: list[Act], name: str, as_of: datetime, months: int | None) -> C
         return (
             own
             if months is None
-            else [r for r in own if r["date"] and r["date"] > months_before(as_of, months)]
+            else [r for r in own if r["date"] and r["date"] >= months_before(as_of, months)]
         )
 
     found = Counter(row["action"] for row in within(of_action(rows)))
@@ -79,13 +79,21 @@ def level(rows: list[Act], name: str, as_of: datetime) -> int:
 
 
 def up_to(rows: list[Act], as_of: datetime) -> list[Act]:
-    return [row for row in rows if not row["date"] or row["date"] <= as_of]
+    return [row for row in rows if not row["date"] or row["date"] < as_of]
 
 
-def check_supporters(rows: list[Act], actions: pd.DataFrame, as_of: datetime | None) -> None:
+def end_of(as_of: datetime | str | None, rows: list[Act]) -> datetime | None:
+    """Return the end of the acts that count: of a day its last moment; by default the newest act is the last."""
+    if isinstance(as_of, str):
+        return datetime.fromisoformat(f"{as_of}T00:00:00+00:00") + timedelta(days=1)
+    last = newest(rows)
+    return as_of or (last and last + timedelta(microseconds=1))
+
+
+def check_supporters(rows: list[Act], actions: pd.DataFrame, as_of: datetime | str | None) -> None:
     """Check one row a person, of acts up to a time."""
-    end = as_of or newest(rows) or START
-    known = up_to(rows, end) if as_of or newest(rows) else [row for row in rows if not row["date"]]
+    end = end_of(as_of, rows) or datetime(1970, 1, 1, tzinfo=UTC)
+    known = up_to(rows, end)
     people = sorted({row["person_id"] for row in counted(known) if row["person_id"]})
     made = of.supporters(actions, pd.DataFrame({"person_id": ["zoe", *people[:1]]}), as_of=as_of)
     assert made.index.tolist() == [*people, "zoe"]
@@ -96,12 +104,12 @@ def check_supporters(rows: list[Act], actions: pd.DataFrame, as_of: datetime | N
             assert (None if pd.isna(found) else found) == value, (name, figure)
 
 
-def check_levels(rows: list[Act], actions: pd.DataFrame, before: datetime | None) -> None:
+def check_levels(rows: list[Act], actions: pd.DataFrame, before: datetime | str | None) -> None:
     """Check the people of each level, and those who moved."""
-    end = newest(rows)
+    end = end_of(None, rows)
     if end is None:
         return
-    start = before or months_before(end, 1)
+    start = end_of(before, rows) if before else months_before(end, 1)
     then, now = (
         {row["person_id"] for row in counted(up_to(rows, time)) if row["person_id"]} for time in (start, end)
     )

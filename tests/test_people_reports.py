@@ -33,6 +33,14 @@ from tests.people import (
 from tests.supporters import check_amounts, check_levels, check_supporters
 
 FEW = settings(max_examples=12)
+
+
+def times(most):
+    """Draw a day as text, or its first moment."""
+    days = st.integers(0, most).map(lambda days: START + timedelta(days=days))
+    return days | days.map(lambda day: f"{day:%Y-%m-%d}")
+
+
 AMOUNTS = st.fixed_dictionaries(
     {
         "amount": st.none() | st.integers(0, 10**6).map(lambda cents: Decimal(cents) / 100),
@@ -322,13 +330,13 @@ def test_a_wrong_argument_says_what_would_be_right(call, said):
 
 
 @FEW
-@given(TOUCHES | ACTS, st.none() | st.integers(0, 900).map(lambda days: START + timedelta(days=days)))
+@given(TOUCHES | ACTS, st.none() | times(900))
 def test_supporters_are_what_a_plain_count_of_each_person_says(rows, as_of):
     check_supporters(rows, frame(rows).assign(title="Park"), as_of)
 
 
 @FEW
-@given(TOUCHES | ACTS, st.none() | st.integers(0, 120).map(lambda days: START + timedelta(days=days)))
+@given(TOUCHES | ACTS, st.none() | times(120))
 def test_people_by_level_are_counted_at_two_times(rows, before):
     check_levels(rows, frame(rows), before)
 

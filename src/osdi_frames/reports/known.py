@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC as UTC_ZONE
 from datetime import timedelta, tzinfo
 from typing import Final, Self, TypeAlias
 
@@ -89,22 +88,19 @@ def latest_time(
     return None if now is None else _on_clock(now, zone, report=report, argument="now")
 
 
-def end_of(until: TimeLike, now: TimeLike | None, zone: tzinfo, *, report: str) -> pd.Timestamp:
+def end_of(
+    until: TimeLike, now: TimeLike | None, zone: tzinfo, *, report: str, argument: str = "until"
+) -> pd.Timestamp:
     """Return the end that a caller chose, on the clock of a zone: that of the day, month or year, or a time."""
     if days := period_of_days(until, now, zone):
         return days[1]
-    return _on_clock(until, zone, report=report, argument="until")
+    return _on_clock(until, zone, report=report, argument=argument)
 
 
 def _on_clock(value: TimeLike, zone: tzinfo, *, report: str, argument: str) -> pd.Timestamp:
     if (time := moment(value)) is None:
         raise InvalidArgument(f"{report}: {argument} is a time, as '2026-06-01', not {quoted(value)}")
     return on_clock(time, zone)
-
-
-def instant(value: TimeLike, *, report: str, argument: str) -> pd.Timestamp:
-    """Return a time that a caller chose, UTC if it has no zone, as an instant."""
-    return _on_clock(value, UTC_ZONE, report=report, argument=argument).tz_localize(UTC_ZONE)
 
 
 def duration(value: Duration) -> pd.Timedelta | None:

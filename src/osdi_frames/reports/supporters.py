@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from osdi_frames.clock import DEFAULT, TimeLike
+from osdi_frames.clock import TimeLike
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import nearest, quoted
 from osdi_frames.reports.acts import ACTION_NAMES, Acts, noted
 from osdi_frames.reports.columns import converted, refuse_lacking, text
-from osdi_frames.reports.known import instant
+from osdi_frames.reports.known import end_of
 
 #: The columns that `supporters` and `supporter_amounts` read, by table.
 READS: Final = {
@@ -28,6 +28,8 @@ READS: Final = {
 READS_OF_AMOUNTS: Final = {"actions": ("person_id", "date", "amount", "currency", "excluded")}
 #: Months within which somebody acted who can lapse, and the last of these in which they did not.
 _ACTIVE, _QUIET = 12, 3
+#: The end of acts just after the newest one.
+_AFTER: Final = pd.Timedelta(microseconds=1)
 #: What levels can count.
 _FIGURES: Final = ("acts", "participations", *ACTION_NAMES)
 _COUNTS: Final = (*_FIGURES, "participations_12m", "participations_6m", "level")
@@ -97,10 +99,10 @@ class _Persons:
     def counts(
         self, end: pd.Timestamp, months: int | None = None, figures: Iterable[str] = _FIGURES
     ) -> pd.DataFrame:
-        """Return what each person did up to a time, ever or in the last months: a column for each figure."""
-        is_within = ~(self.rows["date"] > end)
+        """Return what each person did before a time, ever or in the last months: a column for each figure."""
+        is_within = ~(self.rows["clock"] >= end)
         if months is not None:
-            is_within &= self.rows["date"] > end - pd.DateOffset(months=months)
+            is_within &= self.rows["clock"] >= end - pd.DateOffset(months=months)
         rows = self.rows[is_within]
         counts = {
             name: np.bincount(rows["person"][self._are(name, rows)], minlength=len(self.ids))
@@ -135,24 +137,20 @@ def _known(
     as_of: TimeLike | None,
     now: TimeLike | None,
     include: Iterable[str],
+    timezone: str | None,
     *needs: str,
     report: str,
 ) -> tuple[Acts, pd.Timestamp, list[str]]:
-    """Return the acts with their people, the time up to which they count, and the note on doubtful dates."""
+    """Return the acts with their people, the end of those that count, and the note on doubtful dates."""
+    needs = ("action", "subject_id", *needs)
     acts = Acts.of(
-        actions,
-        *("action", "subject_id", *needs),
-        report=report,
-        include=include,
-        by="person_id",
-        now=now,
-        timezone=DEFAULT,  # months before a time are lengths of time, as that of a funnel
+        actions, *needs, report=report, include=include, by="person_id", now=now, timezone=timezone
     )
     if as_of is not None:
-        return acts, instant(as_of, report=report, argument="as_of"), []
+        return acts, end_of(as_of, now, acts.zone, report=report, argument="as_of"), []
     acts, notes = acts.without_doubtful()
     newest = acts.known.newest
-    return acts, pd.Timestamp(0, tz=DEFAULT) if pd.isna(newest) else newest.tz_localize(DEFAULT), notes
+    return acts, (pd.Timestamp(0) if pd.isna(newest) else newest) + _AFTER, notes
 
 
 def supporters(
@@ -162,6 +160,7 @@ def supporters(
     as_of: TimeLike | None = None,
     levels: Levels = Levels(),
     now: TimeLike | None = None,
+    timezone: str | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Return one row a person: how often, when and how they took part, and their level.
@@ -177,13 +176,15 @@ def supporters(
     people
         one row per person, with person_id: those who never acted are rows, too
     as_of
-        the time up to which acts count; without a zone it is UTC. By default that of the newest act without a doubtful
-        date (see `compare`)
+        the end of the acts that count: a day, month or year, the last one included, or a time. By default the newest
+        act without a doubtful date (see `compare`)
     levels
         the rules of the levels. By default 1 is any act in twelve months, 2 who came to an event or took part three
         times, 3 who hosted or took part ten times
     now
         as for `compare`
+    timezone
+        the zone of days, as for `engagement`
     include
         reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
         others
@@ -225,21 +226,22 @@ def supporters(
     >>> table[["participations", "participations_6m", "days_since", "is_lapsing", "level"]].T.to_dict("list")
     {'ann': [2, 1, 0, False, 2], 'bob': [1, 1, 162, True, 1]}
     """
-    acts, as_of, notes = _known(actions, as_of, now, include, "source", "title", report="supporters")
-    persons = _Persons.of(acts.only(~(acts.rows["date"] > as_of)))
-    ever = persons.counts(as_of)
-    ever.insert(2, "participations_12m", persons.counts(as_of, 12, ["participations"])["participations"])
-    ever.insert(3, "participations_6m", persons.counts(as_of, 6, ["participations"])["participations"])
+    acts, end, notes = _known(actions, as_of, now, include, timezone, "source", "title", report="supporters")
+    persons = _Persons.of(acts.only(~(acts.rows["clock"] >= end)))
+    ever = persons.counts(end)
+    ever.insert(2, "participations_12m", persons.counts(end, 12, ["participations"])["participations"])
+    ever.insert(3, "participations_6m", persons.counts(end, 6, ["participations"])["participations"])
     first = persons.rows.drop_duplicates("person").set_axis(persons.ids)
     dates = persons.rows.groupby("person")["date"].agg(["min", "max"]).set_axis(persons.ids)
+    clocks = persons.rows.groupby("person")["clock"].max().set_axis(persons.ids)
     table = ever.assign(
         first=dates["min"],
         latest=dates["max"],
-        days_since=(as_of - dates["max"]).dt.days.astype("Int64"),
+        days_since=(end - clocks).dt.days.astype("Int64"),
         first_source=first["source"],
         first_title=first["title"],
-        is_lapsing=persons.are_lapsing(as_of),
-        level=persons.levels(as_of, levels),
+        is_lapsing=persons.are_lapsing(end),
+        level=persons.levels(end, levels),
     )
     table = _with_others(table, people) if people is not None else table
     return noted(table.sort_index(), acts.notes, notes)
@@ -256,7 +258,11 @@ def _with_others(table: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
 
 
 def supporter_amounts(
-    actions: pd.DataFrame, *, as_of: TimeLike | None = None, include: Iterable[str] = ()
+    actions: pd.DataFrame,
+    *,
+    as_of: TimeLike | None = None,
+    timezone: str | None = None,
+    include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Return what each person gave, one row a person and currency: donations and tickets.
 
@@ -268,7 +274,9 @@ def supporter_amounts(
         one row per act, with person_id, date, action, subject_id, amount and currency, as
         ``osdi_frames.open(source).actions()`` returns it
     as_of
-        the time up to which acts count; without a zone it is UTC. By default all count
+        the end of the acts that count, as for `supporters`; by default all count
+    timezone
+        the zone of days, as for `engagement`
     include
         reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
         others
@@ -302,12 +310,14 @@ def supporter_amounts(
     {('ann', 'USD'): Decimal('7.50'), ('bob', 'EUR'): Decimal('9.00')}
     """
     report = "supporter_amounts"
-    acts = Acts.of(actions, "amount", "currency", report=report, include=include, by="person_id")
+    acts = Acts.of(
+        actions, "amount", "currency", report=report, include=include, by="person_id", timezone=timezone
+    )
     rows = acts.rows.assign(
         person_id=acts.frame["person_id"].astype("str").where(acts.rows["person_id"].notna())
     )
     if as_of is not None:
-        rows = rows[~(rows["date"] > instant(as_of, report=report, argument="as_of"))]
+        rows = rows[~(rows["clock"] >= end_of(as_of, None, acts.zone, report=report, argument="as_of"))]
     given = rows.dropna(subset=["person_id", "amount", "currency"])
     return noted(given.groupby(["person_id", "currency"])[["amount"]].sum(), acts.notes)
 
@@ -319,6 +329,7 @@ def people_by_level(
     as_of: TimeLike | None = None,
     levels: Levels = Levels(),
     now: TimeLike | None = None,
+    timezone: str | None = None,
     include: Iterable[str] = (),
 ) -> pd.DataFrame:
     """Count the people at each level at two times, and those who moved between them.
@@ -329,8 +340,8 @@ def people_by_level(
         one row per act, with person_id, date, action, subject_id and received_at, as
         ``osdi_frames.open(source).actions()`` returns it
     before
-        the earlier time, by default a month before `as_of`
-    as_of, levels, now, include
+        the earlier end, as `as_of`; by default a month before it
+    as_of, levels, now, timezone, include
         as for `supporters`
 
     Returns
@@ -362,10 +373,10 @@ def people_by_level(
     >>> people_by_level(actions)[["before", "now", "up"]].loc[[1, 2]].to_dict("list")
     {'before': [2, 0], 'now': [1, 1], 'up': [0, 1]}
     """
-    acts, end, notes = _known(actions, as_of, now, include, report="people_by_level")
+    acts, end, notes = _known(actions, as_of, now, include, timezone, report="people_by_level")
     start = end - pd.DateOffset(months=1)
     if before is not None:
-        start = instant(before, report="people_by_level", argument="before")
+        start = end_of(before, now, acts.zone, report="people_by_level", argument="before")
     persons = _Persons.of(acts)
     levels_before, levels_now = persons.levels(start, levels), persons.levels(end, levels)
     was = levels_before.reindex(levels_now.index)
