@@ -134,6 +134,26 @@ def test_readers_go_on_while_another_writes_and_removes(archive: Path, kept: Pat
     assert first["comments"].to_pylist() + rest["comments"].to_pylist() == expected
 
 
+def test_documents_that_do_not_fit_are_counted_once_whichever_group_is_read_first(
+    archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups are read in threads, and the documents of several groups are parsed together."""
+    monkeypatch.setattr(group, "_GROUP_SIZE", 1)
+    for path in archive.iterdir():
+        path.write_bytes(b'{"broken": \n' + path.read_bytes() + b'{"a": 1}{"b": 2}\n')
+    expected = of.open(archive).check()
+
+    def backwards(function: Any, items: Any, _: int) -> Iterator[Any]:
+        results = [function(item) for item in [*items][::-1]]
+        yield from (lambda result=result: result for result in results[::-1])
+
+    of.check(archive, store=kept)
+    monkeypatch.setattr(store, "ahead", backwards)
+    found = of.check(archive, store=kept)
+    assert found.equals(expected)
+    assert found.attrs == expected.attrs
+
+
 @pytest.mark.parametrize("cut", [1, 64 << 20], ids=["in ranges", "whole"])
 def test_a_file_that_is_sealed_while_it_is_read_is_read_to_its_end(
     cut: int, archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch

@@ -45,7 +45,7 @@ _CHECKED: Final[Mapping[int, int]] = {
     zstd.CompressionParameter.checksum_flag: 1,
 }
 _OTHERS = "documents"  # that are not clean: each reading parses them
-_TOGETHER = 1 << 18  # bytes of these, compressed, up to which those of several groups are parsed at once
+_TOGETHER = 1 << 18  # bytes of these, compressed: those of as many groups are parsed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +184,11 @@ class Others:
                 self.found |= self._together(number)
             return self.found.pop(number)
 
-    def _together(self, first: int) -> dict[int, GroupResult | None]:
-        """Return what is found in a group and those that follow, as far as their documents are few."""
-        groups = self.segment.groups[first:]
-        sizes = np.cumsum([about["tables"].get(_OTHERS, 0) for about in groups])
-        numbers = range(first, first + max(1, int(np.count_nonzero(sizes <= _TOGETHER))))
-        tables = {number: rows for number in numbers if (rows := self.segment.others(number)) is not None}
+    def _together(self, number: int) -> dict[int, GroupResult | None]:
+        """Return what is found in a group and those around it, which are the same whichever of them is asked for."""
+        sizes = np.cumsum([about["tables"].get(_OTHERS, 0) for about in self.segment.groups]) // _TOGETHER
+        numbers = np.flatnonzero(sizes == sizes[number]).tolist()
+        tables = {at: rows for at in numbers if (rows := self.segment.others(at)) is not None}
         if not tables:
             return dict.fromkeys(numbers)
         found = _of_others(self.plan, pa.concat_tables(tables.values()))
