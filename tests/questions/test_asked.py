@@ -11,9 +11,11 @@ import pytest
 
 import osdi_frames as of
 from tests.notebook_runs import NOTEBOOKS, code, read
-from tests.questions import asked
+from tests.questions import asked, organisers
 
-ANSWERS = [answer for _, answer in inspect.getmembers(asked, inspect.isfunction)]
+ANSWERS = [
+    answer for module in (asked, organisers) for _, answer in inspect.getmembers(module, inspect.isfunction)
+]
 SERVICE = "https://service.example/api/v2"
 
 
@@ -93,7 +95,7 @@ def tables(archive):
 
 
 def test_each_answer_takes_three_lines_at_most():
-    assert len(ANSWERS) == 12
+    assert len(ANSWERS) == 24
     for answer in ANSWERS:
         assert len(inspect.getsource(answer).splitlines()) <= 4, answer.__name__  # with that of `def`
 
