@@ -1,4 +1,7 @@
-"""The answers to twelve questions are what loops over the raw JSON say, and notebooks give them in the same words."""
+"""The answers to twelve questions are what loops over the raw JSON say.
+
+Notebooks give these, and those to the questions of organisers, in the same words.
+"""
 
 import ast
 import inspect
