@@ -200,9 +200,7 @@ def newest(versions: list[Thing], *, is_whole: bool) -> Thing:
     thing |= {"address": fullest([*map(address, persons)]), "email": None}
     for person in persons:
         thing["email"] = e_mail(person) or thing["email"]
-    created = [version["created_date"] for version in versions if version["created_date"]]
-    seen = max(version["seen"] for version in versions)
-    return thing | {"seen": seen, "created_date": min(created, default=None)}
+    return thing | {"seen": max(version["seen"] for version in versions)}
 
 
 def versions_of_people(kind: str, resource: Thing, values: Thing) -> Iterator[Thing]:

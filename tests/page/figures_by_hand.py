@@ -144,7 +144,7 @@ def all_acts(things: dict[str, pd.DataFrame], subjects: dict[str, str]) -> pd.Da
     acts["title"] = acts["subject"].map(title).map(text)
     acts["source"] = acts["source"].map(code)
     acts["month"] = acts["date"].dt.tz_localize(None).dt.to_period("M")
-    acts["is_first"] = ~acts["person"].duplicated()
+    acts["is_first"] = acts["person"].notna() & ~acts["person"].duplicated()
     acts["takes_part"] = takes_part(acts, {"rsvped": "event", "attended": "event"})
     created = acts["person"].map(things["person"].set_index("id")["created_date"])
     acts["is_new"] = acts["is_first"] & (created - acts["date"]).abs().le(DAY)
@@ -160,7 +160,8 @@ def takes_part(acts: pd.DataFrame, kinds: dict[str, str]) -> pd.Series:
     kind = acts["action"].replace(kinds)
     day = acts["date"].dt.strftime("%Y-%m-%d").where(often == "a day", "")
     same = pd.DataFrame({"person": acts["person"], "kind": kind, "subject": acts["subject"], "day": day})
-    return often.eq("each") | acts["subject"].isna() | ~same.duplicated()
+    is_another = often.eq("each") | acts["subject"].isna() | ~same.duplicated()
+    return is_another & acts["person"].notna()
 
 
 # --- The headline
@@ -268,7 +269,7 @@ def by_month(every: pd.DataFrame, first: Callable[[pd.DataFrame], Cells]) -> Cal
 def compared(before: int, now: int, *, alone: bool = True) -> Cells:
     """Return two counts, the change, its share, and whether 0 is in the 95% interval of a difference of such counts."""
     change = now - before
-    in_percent = f"{change / before:+.1%}" if before else "–"
+    in_percent = f"{change / before:+,.1%}" if before else "–"
     is_chance = alone and abs(change) <= 1.96 * math.sqrt(before + now)
     shown = [f"{change:+,}" if change else "±0", in_percent if change or not before else "±0.0%"]
     return [number(before), number(now), *shown, "yes" if is_chance else ""]

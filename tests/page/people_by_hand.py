@@ -25,7 +25,7 @@ from tests.page.figures_by_hand import (
 
 def engagement(acts: pd.DataFrame) -> Table:
     """Return for each month who acted: for the first time, as in the month before, or again; and who did so no more."""
-    of_month = {each: set(rows["person"]) for each, rows in acts.groupby("month")}
+    of_month = {each: set(rows["person"].dropna()) for each, rows in acts.groupby("month")}
 
     def cells(this: pd.Period) -> Cells:
         rows, people, before = acts[acts["month"] == this], of_month[this], of_month.get(this - 1, set())
@@ -77,7 +77,7 @@ def funnel(acts: pd.DataFrame, newest: pd.Timestamp) -> Table:
     steps = ("signed", "rsvped", "attended")
     is_late = (acts["action"] == "signed") & (acts["date"] > newest - 30 * DAY)
     times: dict[str, dict[str, list[pd.Timestamp]]] = defaultdict(lambda: defaultdict(list))
-    for act in acts[~is_late].itertuples():
+    for act in acts[~is_late].dropna(subset="person").itertuples():
         times[act.person][act.action].append(act.date)
     chains = [furthest(of, steps) for of in times.values() if "signed" in of]
     counts = [sum(len(chain) > step for chain in chains) for step in range(len(steps))]
@@ -101,7 +101,7 @@ def attribution(acts: pd.DataFrame) -> Table:
     Where this has none, it is that of their latest act with a source in the 90 days before.
     """
     first = acts.drop_duplicates("person").set_index("person")["source"]
-    rsvped = acts[acts["action"] == "rsvped"].drop_duplicates("person")
+    rsvped = acts[acts["action"] == "rsvped"].dropna(subset="person").drop_duplicates("person")
     last = dict(zip(rsvped["person"], rsvped["source"], strict=True))
     with_source = acts[acts["source"] != NONE]
     for rsvp in rsvped[rsvped["source"] == NONE].itertuples():
@@ -144,7 +144,7 @@ def retention(acts: pd.DataFrame) -> Table:
 
 def levels(acts: pd.DataFrame, end: pd.Timestamp) -> pd.Series:
     """Return the level at a time of each person who had acted."""
-    until = acts[acts["date"] <= end]
+    until = acts[acts["person"].notna() & (acts["date"] <= end)]
     year = until[until["date"] > end - pd.DateOffset(months=12)]
     acted, hosted = (
         year["person"][year["is_new_kind"] & (year["action"] == action)] for action in ("attended", "hosted")
