@@ -304,6 +304,26 @@ def check_growth(rows: list[Act], actions: pd.DataFrame) -> None:
         assert found == ([str(people)] if people else [])
 
 
+def check_acts_by(rows: list[Act], actions: pd.DataFrame) -> None:
+    """Check acts, participations and people by source, and the times of the first and the last."""
+    expected = defaultdict[str, list[Act]](list)
+    for row in counted(rows):
+        expected[label(row["source"])].append(row)
+    another = Counter(label(row["source"]) for row in participations(rows))
+    made = of.acts_by(actions, "source")
+    assert made["acts"].is_monotonic_decreasing
+    assert by_label(made, "acts", "participations", "people") == {
+        source: (len(some), another[source], len({row["person_id"] for row in some if row["person_id"]}))
+        for source, some in expected.items()
+    }
+    for source, first, last in made[["first", "last"]].itertuples():
+        dates = [row["date"] for row in expected[label(source)] if row["date"]]
+        assert [None if pd.isna(time) else time for time in (first, last)] == [
+            min(dates, default=None),
+            max(dates, default=None),
+        ]
+
+
 # -- compare --
 
 

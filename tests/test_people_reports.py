@@ -19,6 +19,7 @@ import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
 from tests.acts import ACTS, START, TOUCHES, frame
 from tests.people import (
+    check_acts_by,
     check_attribution,
     check_changes,
     check_comparison,
@@ -104,6 +105,12 @@ def test_a_funnel_counts_each_person_at_the_steps_that_they_reach_in_time(rows, 
 @given(TOUCHES | ACTS, st.sampled_from(["rsvped", "rsvped", "signed"]), st.sampled_from([0, 1, 30, 90]))
 def test_attribution_counts_each_person_who_did_it_by_one_source(rows, to, days):
     check_attribution(rows, frame(rows), to, days)
+
+
+@FEW
+@given(ACTS)
+def test_acts_by_source_are_counted_with_their_people_and_times(rows):
+    check_acts_by(rows, frame(rows))
 
 
 @FEW

@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from osdi_frames.reports.goals import goals as goals
     from osdi_frames.reports.hours import weekday_hours as weekday_hours
     from osdi_frames.reports.participation import (
+        acts_by as acts_by,
+    )
+    from osdi_frames.reports.participation import (
         amounts_by as amounts_by,
     )
     from osdi_frames.reports.participation import (
@@ -177,7 +180,7 @@ _HOMES = {
     "reports.conversion": ("attribution", "funnel", "growth"),
     "reports.goals": ("goals",),
     "reports.hours": ("weekday_hours",),
-    "reports.participation": ("amounts_by", "engagement", "hosts", "repeats", "retention"),
+    "reports.participation": ("acts_by", "amounts_by", "engagement", "hosts", "repeats", "retention"),
     "reports.rsvps": (
         "rsvps_by",
         "rsvps_by_campaign",

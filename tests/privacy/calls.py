@@ -86,6 +86,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "supporters": (of.supporters, {"actions": ACTS, "as_of": "2026-05-31"}),
     "supporter_amounts": (of.supporter_amounts, {"actions": ACTS, "as_of": "2026-05-31"}),
     "people_by_level": (of.people_by_level, {"actions": ACTS, "before": "2026-05-01", "as_of": "2026-05-31"}),
+    "acts_by": (of.acts_by, {"actions": ACTS, "by": "source"}),
     "amounts_by": (of.amounts_by, {"frame": ACTS, "by": "source"}),
     "upcoming": (of.upcoming, {"events": EVENTS, "days": 14, "now": "2026-05-31"}),
     "utc_to_local": (of.utc_to_local, {"frame": ACTS, "timezone": "UTC"}),

@@ -387,6 +387,7 @@ def check_analyses(reports: Mapping[str, pd.DataFrame], actions: pd.DataFrame) -
         "repeats": of.repeats(actions),
         "growth_by_title": of.growth(actions, ["action", "title"]).sum().to_frame("new"),
         "people_by_level": of.people_by_level(actions),
+        "acts_by_title": of.acts_by(actions[actions["action"].isin(["wrote", "submitted", "responded"])]),
         "amounts_by_title": of.amounts_by(actions, ["action", "title"]),
         "attribution": of.attribution(actions, touch="both"),
         "funnel": of.funnel(actions),

@@ -55,7 +55,7 @@ from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.hours import weekday_hours
 from osdi_frames.reports.making import Counting, make
-from osdi_frames.reports.participation import amounts_by, engagement, hosts, repeats, retention
+from osdi_frames.reports.participation import acts_by, amounts_by, engagement, hosts, repeats, retention
 from osdi_frames.reports.report import Report
 from osdi_frames.reports.rsvps import (
     rsvps_by,
@@ -91,6 +91,7 @@ __all__ = [
     "Levels",
     "Period",
     "Report",
+    "acts_by",
     "amounts_by",
     "attendances_by",
     "attendances_by_campaign",

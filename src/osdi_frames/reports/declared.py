@@ -18,7 +18,7 @@ from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.known import RECEIPTS
 from osdi_frames.reports.measures import Measure
-from osdi_frames.reports.participation import amounts_by, engagement, repeats, retention
+from osdi_frames.reports.participation import acts_by, amounts_by, engagement, repeats, retention
 from osdi_frames.reports.report import Choices, Joined, Report, ReportFunction, Subject, TablesRead
 from osdi_frames.reports.spelling import NO_SOURCE
 from osdi_frames.reports.supporters import people_by_level
@@ -107,6 +107,8 @@ DECLARED: Final = {report.name: report for report in REPORTS}
 KEYED: Final = tuple(report for report in REPORTS if report.by is not None and report.joined is None)
 
 
+#: The acts by letters, forms and surveys.
+_WRITTEN: Final = ("wrote", "submitted", "responded")
 _CHANGED: Final = "what changed"
 _WHO: Final = "people"
 _ONCE: Final = "A person takes part in a subject once: coming after an RSVP is no other participation."
@@ -149,6 +151,12 @@ def _funnel(tables: TablesRead, choices: Choices) -> pd.DataFrame:
     """Return the funnel, without rows if nobody reached its second step."""
     report = funnel(tables[COUNTED_ACTS.table], now=choices.now, include=choices.include)
     return report if report["people"].iloc[1] else report.iloc[:0]
+
+
+def _acts_by_title(tables: TablesRead, choices: Choices) -> pd.DataFrame:
+    """Return the report of the acts that no report by source counts: letters, forms and surveys."""
+    actions = tables[COUNTED_ACTS.table]
+    return acts_by(actions[actions["action"].isin(_WRITTEN)], include=choices.include)
 
 
 def _growth_by_title(tables: TablesRead, choices: Choices) -> pd.DataFrame:
@@ -265,6 +273,22 @@ UPCOMING: Final = Report(
     },
     caption="Of the next 14 days, by the clock at the place of the event.",
 )
+WRITTEN: Final = Report(
+    replace(COUNTED_ACTS, count="acts"),
+    "acts_by_title",
+    "Forms and letters by title",
+    own_measures=(
+        Measure("acts"),
+        Measure("participations"),
+        _without_total("people"),
+        Measure("first", "time", "min", "time"),
+        Measure("last", "time", "max", "time"),
+    ),
+    function=_acts_by_title,
+    needs=_acts("action", "subject_id", "title"),
+    part=_WHO,
+    caption="Answers to surveys are among them.",
+)
 AMOUNTS: Final = Report(
     replace(COUNTED_ACTS, count="gifts"),
     "amounts_by_title",
@@ -376,6 +400,6 @@ REPORTS_ON_PEOPLE: Final = (
 )
 
 #: The reports that the report of an archive has, in its order.
-STANDARD: Final = (*REPORTS_ON_CHANGE, UPCOMING, *KEYED, *REPORTS_ON_PEOPLE, AMOUNTS)
+STANDARD: Final = (*REPORTS_ON_CHANGE, UPCOMING, *KEYED, *REPORTS_ON_PEOPLE, WRITTEN, AMOUNTS)
 #: The reports whose largest gains and losses are shown first.
 MOVED: Final = ("changes_by_source", "changes_by_title")

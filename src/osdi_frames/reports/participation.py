@@ -353,6 +353,77 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
     return noted(table, [acts.note])
 
 
+def acts_by(
+    actions: pd.DataFrame,
+    by: By = ("action", "title"),
+    *,
+    include: Iterable[str] = (),
+    spelling: Spelling = "merged",
+    timezone: str | None = None,
+) -> pd.DataFrame:
+    """Count acts of any kind, most first: letters, forms and surveys by their title as signatures by petition.
+
+    Parameters
+    ----------
+    actions
+        one row per act, with person_id, date, action, subject_id and the columns of `by`, as
+        ``osdi_frames.open(source).actions()`` returns it
+    by
+        a column, or several
+    include
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
+    spelling
+        ``merged`` counts different spellings of one source, referrer, website, region or country in one row;
+        ``exact`` keeps them apart
+    timezone
+        the zone of periods among `by`, as for `engagement`
+
+    Returns
+    -------
+    DataFrame
+        indexed by the columns of `by`, most acts first
+
+        - acts: the number of acts
+        - participations: the number of these that are another participation of their person (see `repeats`)
+        - people: the number of distinct people; it has no total, since a person can be in two rows
+        - first, last: the times of the first and the last act (UTC)
+
+    Raises
+    ------
+    MissingColumn
+        the frame lacks a needed column
+
+    Examples
+    --------
+    >>> actions = pd.DataFrame({
+    ...     "person_id": ["ann", "bob", "ann"],
+    ...     "date": pd.to_datetime(["2026-05-01", "2026-05-02", "2026-05-03"], utc=True),
+    ...     "action": "wrote",
+    ...     "subject_id": ["mayor", "mayor", "bank"],
+    ...     "title": ["Dear mayor", "Dear mayor", "Dear bank"],
+    ... })
+    >>> acts_by(actions)[["acts", "people"]].to_dict("index")[("wrote", "Dear mayor")]
+    {'acts': 2, 'people': 2}
+    """
+    acts = Acts.of(
+        actions, "action", "subject_id", report="acts_by", include=include, by=by, timezone=timezone
+    )
+    groups = acts.groups(acts.rows.index, by, spelling)
+    rows = acts.rows.assign(is_another=acts.are_participations())
+    grouped = rows.groupby(groups.number)
+    table = pd.DataFrame(
+        {
+            "acts": grouped.size(),
+            "participations": grouped["is_another"].sum(),
+            "people": grouped["person_id"].nunique(),
+            "first": grouped["date"].min(),
+            "last": grouped["date"].max(),
+        }
+    ).set_axis(groups.labels)
+    return noted(table.iloc[groups.ranked(table["acts"])], [acts.note], groups.notes)
+
+
 def amounts_by(
     frame: pd.DataFrame,
     by: By,
