@@ -15,6 +15,7 @@ from tests.page.figures_by_hand import (
     Cells,
     Labels,
     Table,
+    days,
     grouped,
     number,
     share,
@@ -194,6 +195,17 @@ def repeats(acts: pd.DataFrame) -> Table:
         return [number(people), share(people, len(times))]
 
     return Table({(str(count),): cells([(str(count),)]) for count in times.unique()}, cells)
+
+
+def written(acts: pd.DataFrame) -> Table:
+    """Return letters, forms and answers to surveys, participations by these, and their people, who are no sum."""
+    some = acts[acts["action"].isin(["wrote", "submitted", "responded"])]
+
+    def measure(rows: pd.DataFrame, *, alone: bool) -> Cells:
+        people = number(rows["person"].nunique()) if alone else "–"
+        return [number(len(rows)), number(rows["takes_part"].sum()), people, *days(rows["date"])]
+
+    return grouped(some, [some["action"].map(shown), some["title"]], measure)
 
 
 def amounts(acts: pd.DataFrame) -> Table:

@@ -59,6 +59,7 @@ HEADINGS = {
     "retention": "|".join(["Month", "People", *map(str, range(13))]),
     "people_by_level": "Level|Before|Now|First|Up|Down|Lapsing",
     "repeats": "Participations|People|Share",
+    "acts_by_title": "Action|Title|Acts|Participations|People|First|Last",
     "amounts_by_title": "Action|Title|Gifts|USD",
 }
 PRINTED = 10  # rows of a table before its row `(other: …)`
@@ -191,6 +192,7 @@ def of_acts(things: dict[str, pd.DataFrame], acts: pd.DataFrame) -> dict[str, Ta
         "retention": people.retention(acts),
         "people_by_level": people.people_by_level(acts, newest),
         "repeats": people.repeats(acts),
+        "acts_by_title": people.written(acts),
         "amounts_by_title": people.amounts(acts),
     }
 
