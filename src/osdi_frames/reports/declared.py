@@ -255,7 +255,7 @@ REPORTS_ON_CHANGE: Final = (
     ),
 )
 UPCOMING: Final = Report(
-    COUNTED_EVENTS,
+    replace(COUNTED_EVENTS, count=""),
     "upcoming",
     "Events to come",
     own_measures=(
