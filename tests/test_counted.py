@@ -341,7 +341,7 @@ def test_an_id_outside_of_the_period_is_no_error():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"since": "yesterday"}, "since is a year, a month, a day or a time"),
+        ({"since": "someday"}, "since is a year, a month, a day or a time"),
         ({"until": "2026-13"}, "not '2026-13'"),
         ({"since": "2026-06", "until": "2026-05"}, "since 2026-06 is after until 2026-05"),
         ({"petition": [7]}, "petition is a text or a list of texts"),

@@ -186,9 +186,19 @@ def test_a_store_of_another_version_is_made_anew(options: dict[str, Any], archiv
 def test_the_version_is_of_all_code_that_rows_depend_on() -> None:
     """What they do not depend on: errors and warnings, locks, files that are written, frames, bars of progress.
 
-    Nor do they on the clock, by which days are filtered after rows were resolved.
+    Nor do they on the clock and on names, by which resolved rows are filtered.
     """
-    others = {"clock", "errors", "locking", "durable", "frames", "progress", "listening", "collector"}
+    others = {
+        "clock",
+        "names",
+        "errors",
+        "locking",
+        "durable",
+        "frames",
+        "progress",
+        "listening",
+        "collector",
+    }
     named = {pattern.partition("/")[0].removesuffix(".py") for pattern in store._CODE}
     used = {
         name.split(".")[1]
