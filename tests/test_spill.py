@@ -1,9 +1,12 @@
 """Rows of versions that wait: they are the same whoever reads them at the same time, and on another worker."""
 
+import gc
 import pickle
 import threading
+import warnings
 
 import pyarrow as pa
+import pytest
 
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving.versions import SpilledTables
@@ -30,3 +33,23 @@ def test_rows_are_sent_whole_while_others_read_and_take_them():
         thread.join()
     assert len(found) == 4 * 20 * 3
     assert all(found)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_file_is_closed_with_its_tables_when_a_cycle_of_both_is_collected_in_either_order(first):
+    gc.disable()
+    try:
+        tables = SpilledTables()
+        tables.itself, file = tables, tables.file._file
+        # Of what a younger list alone holds, its last item is the first to be collected.
+        both = [tables, tables.file][:: 1 - 2 * first]
+        del tables
+        gc.collect(0)
+        del both
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            gc.collect()
+    finally:
+        gc.enable()
+    assert file.closed
+    assert not warned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -85,15 +86,13 @@ class SpilledTables:
     """
 
     def __init__(self) -> None:
-        self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (see `__del__`)
+        self.file = tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="osdi-frames-")  # noqa: SIM115 (closed below)
+        # Of a cycle that is collected, a method `__del__` could find the file collected before it, and not closed.
+        weakref.finalize(self, self.file.close)
         self.ends = [0]
         self.offset = 0
         # A worker of a cluster can send rows while one of its threads reads them.
         self.lock = threading.Lock()
-
-    def __del__(self) -> None:
-        self.__dict__.pop("_index", None)
-        self.file.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send the rows compressed, their numbers without the offset, which is sent as well."""
