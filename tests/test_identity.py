@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from typing import Any
 
 import pandas as pd
@@ -143,13 +144,28 @@ def test_the_person_of_an_act_is_a_version_of_the_person_whom_the_act_has():
         assert archive.signatures(["email"])["email"].to_list() == ["ann@example.org"] * 2
 
 
-def test_an_act_that_has_nobody_at_last_was_nobodys():
-    known = {"identifiers": ["platform:ann"], "modified_date": "2026-01-01T00:00:00Z"}
-    at_last = signed("1", at="2026-06-01T00:00:00Z")
-    del at_last["osdi:signature"]["_links"]["osdi:person"]
-    archive = of.open([page("people", known), signed("1"), at_last])
-    assert archive.signatures()["person_id"].isna().all()
-    assert archive.people()["last_seen"].to_list() == [pd.Timestamp("2026-01-01", tz="UTC")]
+def test_each_link_of_an_act_is_the_newest_that_leads_somewhere():
+    mail = {"email_addresses": [{"address": "ann@example.org"}]}
+    versions = [
+        signed("1", **mail),
+        *(signed("1", at=f"2026-0{month}-01T00:00:00Z", **mail) for month in (6, 7)),
+    ]
+    links = [version["osdi:signature"]["_links"] for version in versions]
+    links[0]["self"] = {"href": "https://host.example/api/v2/petitions/bridge/signatures/1"}
+    del links[1]["osdi:petition"]
+    links[1]["osdi:person"]["href"] = "https://host.example/api/v2/people/after"
+    del links[2]["osdi:petition"], links[2]["osdi:person"]
+    links[2]["self"] = {"href": "https://host.example/api/v2/signatures/1"}
+    linked = ["person_id", "person_url", "petition_id", "self_url"]
+    for order in permutations(versions):
+        (found,) = of.open([*order]).signatures(linked).itertuples(index=False)
+        assert found == (
+            "after",
+            links[1]["osdi:person"]["href"],
+            "bridge",
+            links[2]["self"]["href"],
+        )
+        assert of.open([*order]).people()["person_id"].to_list() == ["after"]
 
 
 def by_address(number: str, address: str | None, **more: Any) -> dict[str, Any]:

@@ -159,7 +159,6 @@ LOCATION = (
     *("location_country", "location_latitude", "location_longitude", "location_accuracy"),
 )
 SPONSOR = ("sponsor_title", "sponsor_url")
-LINKED = ("person_id", "self_url", "person_url")
 #: The columns of each block of a person.
 NAMED, MAILED = ("given_name", "family_name"), ("email", "email_status")
 CALLED = ("phone", "phone_type", "phone_status")
@@ -172,7 +171,9 @@ PERSON_BLOCKS = {
     "custom_fields": ("custom_fields",),
     "dates": ("person_created_date", "person_modified_date"),
 }
-ACT_BLOCKS = PERSON_BLOCKS | {"tags": ("add_tags",), "referrer": REFERRED, "sponsor": SPONSOR}
+#: The blocks of the links of an act, each with the id of what is linked first.
+LINKED = {"link to itself": ("self_url",), "link to the person": ("person_id", "person_url")}
+ACT_BLOCKS = PERSON_BLOCKS | LINKED | {"tags": ("add_tags",), "referrer": REFERRED, "sponsor": SPONSOR}
 
 #: Of each kind: the columns of each block; all others belong to the act itself.
 BLOCKS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -185,11 +186,11 @@ BLOCKS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "event_campaign": {"sponsor": SPONSOR, "links": ("events_url", "self_url", "embed_url")},
     "petition": {"sponsor": SPONSOR, "links": ("creator_id", "signatures_url", "self_url", "embed_url")},
-    "signature": ACT_BLOCKS | {"links": (*LINKED, "petition_id", "petition_url")},
-    "attendance": ACT_BLOCKS | {"links": (*LINKED, "event_id", "event_url")},
-    "upload": ACT_BLOCKS | {"links": LINKED},
+    "signature": ACT_BLOCKS | {"link to the petition": ("petition_id", "petition_url")},
+    "attendance": ACT_BLOCKS | {"link to the event": ("event_id", "event_url")},
+    "upload": ACT_BLOCKS,
     "tag": {"links": ("self_url", "taggings_url")},
-    "tagging": {"links": (*LINKED, "tag_id", "tag_url")},
+    "tagging": LINKED | {"link to the tag": ("tag_id", "tag_url")},
 }
 for act, of in {
     "submission": "form",
@@ -197,7 +198,7 @@ for act, of in {
     "outreach": "advocacy_campaign",
     "response": "survey",
 }.items():
-    BLOCKS[act] = ACT_BLOCKS | {"links": (*LINKED, f"{of}_id", f"{of}_url")}
+    BLOCKS[act] = ACT_BLOCKS | {f"link to the {of}": (f"{of}_id", f"{of}_url")}
     links_of_it = "creator_id", f"{MAIN[act]}_url", "self_url", "embed_url"
     BLOCKS[of] = {"sponsor": SPONSOR, "links": links_of_it}
 
@@ -224,19 +225,11 @@ IN_LINKS = {
     ),
     "event_campaign": ("self", "osdi:events", "<p>:embed"),
     "petition": ("self", "osdi:signatures", "osdi:creator", "<p>:embed"),
-    "signature": ("self", "osdi:person", "osdi:petition"),
-    "attendance": ("self", "osdi:person", "osdi:event"),
-    "upload": ("self", "osdi:person"),
     "form": ("self", "osdi:submissions", "osdi:creator", "<p>:embed"),
-    "submission": ("self", "osdi:person", "osdi:form"),
     "fundraising_page": ("self", "osdi:donations", "osdi:creator", "<p>:embed"),
-    "donation": ("self", "osdi:person", "osdi:fundraising_page"),
     "advocacy_campaign": ("self", "osdi:outreaches", "osdi:creator", "<p>:embed"),
-    "outreach": ("self", "osdi:person", "osdi:advocacy_campaign"),
     "survey": ("self", "<p>:responses", "osdi:responses", "osdi:creator", "<p>:embed"),
-    "response": ("self", "osdi:person", "<p>:survey", "osdi:survey"),
     "tag": ("self", "osdi:taggings"),
-    "tagging": ("self", "osdi:tag", "osdi:person"),
 }
 
 

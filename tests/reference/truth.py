@@ -103,7 +103,7 @@ def content(value: Row, kind: str, prefixes: Sequence[str]) -> tuple[Any, ...] |
 
 
 def carries(element: Element, kind: str, block: str, prefixes: Sequence[str]) -> bool:
-    """Tell whether a version carries a block: its key is there, and holds something."""
+    """Tell whether a version carries a block: its key is there, and holds something; a link leads somewhere."""
     value = element.value
     if block in PERSON_BLOCKS:
         return says(value.get("person"), block)
@@ -119,13 +119,11 @@ def carries(element: Element, kind: str, block: str, prefixes: Sequence[str]) ->
         roles = "osdi:creator", "osdi:organizer"
         embedded = [place for role in roles for place in (at(value, "_embedded", role), value.get(role))]
         return any(holds(person, *IN_EMBEDDED_PERSON) for person in embedded)
-    assert block == "links"
-    declared = [*IN_LINKS[kind], *(["osdi:people"] if "osdi:person" in IN_LINKS[kind] else [])]
-    names = [name.replace("<p>", prefix) for name in declared for prefix in prefixes]
-    fields = ("person_id", f"{KINDS[kind].of}_id") if KINDS[kind].of or kind == "upload" else ()
-    return holds(value.get("_links"), *names) or any(
-        named is not None for field in fields for named in under(value, prefixes, field)
-    )
+    if block == "links":
+        names = [name.replace("<p>", prefix) for name in IN_LINKS[kind] for prefix in prefixes]
+        return holds(value.get("_links"), *names)
+    (row,) = TABLES[MAIN[kind]](element, prefixes)
+    return row[BLOCKS[kind][block][0]] is not None
 
 
 def says(person: Any, block: str) -> bool:

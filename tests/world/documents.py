@@ -37,6 +37,8 @@ PERSON |= {"location": ("places",), "languages": ("languages_spoken",), "custom"
 #: What embedded creators lack (interface 2.8).
 NOT_EMBEDDED = ("phones", "languages_spoken", "custom_fields")
 REFERRER = ("source", "referrer", "website")
+#: The parts of an act that lead to others: its links, and among these that to the person.
+LINKS = ("links", "link to the person")
 #: Statuses of those who came, and of those who do not come; any other counts as an RSVP, and none does, too.
 CAME = ("attended", "checkedin")
 NOT_COMING = ("declined", "tentative", "needsaction", "cancelled", "canceled", "waitlisted", "noshow")

@@ -15,6 +15,7 @@ from typing import Any
 from .documents import (
     API,
     KEYS,
+    LINKS,
     NOT_COMING,
     NOT_EMBEDDED,
     PARENTS,
@@ -130,7 +131,7 @@ class World:
         self.deleted.discard(key)
         self._note_absences()
         self.count()
-        parts = {"act", "links", "identifiers", *(["person"] if said else [])}
+        parts = {"act", *LINKS, "identifiers", *(["person"] if said else [])}
         parts |= {"tags"} if state.get("add_tags") is not None else set()
         parts |= {"sponsor"} if state.get("sponsor") else set()
         parts |= {"referrer"} if any(state.get(key) is not None for key in REFERRER) else set()
@@ -175,7 +176,7 @@ class World:
     def test(self) -> None:
         """Press "send test"."""
         state = {"petition_id": "t1", "person": {"emails": ["test@example.org"]}, "add_tags": ["test"]}
-        parts = frozenset({"act", "links", "person", "tags"})
+        parts = frozenset({"act", *LINKS, "person", "tags"})
         seen = Seen("signature", "test", state, parts, message="test")
         self.documents.append(Document([self._element(seen)], [seen], self.tick(), "received_at"))
 
@@ -249,7 +250,7 @@ class World:
         """Return what the API shows of a thing as it is now."""
         state, parts = self.things[key], {"act", "identifiers", "links"}
         if key[0] in PARENTS:
-            parts |= {"referrer"}
+            parts |= {"referrer", *LINKS}
         if key[0] == "person":
             parts |= holding(state)
         if key[0] == "event":
@@ -295,7 +296,8 @@ class World:
     def _act(self, seen: Seen, links: State) -> State:
         state, own, is_page, value = seen.state, self.own_keys, seen.message is None, {}
         for kind in (PARENTS[seen.kind], "person"):
-            if own_id := state.get(f"{kind}_id"):
+            own_id = state.get(f"{kind}_id")
+            if own_id and (kind != "person" or "link to the person" in seen.parts):
                 name = "people" if seen.v1 and kind == "person" else kind
                 links[f"osdi:{name}"] = {"href": seen.of(kind, own_id)}
                 value |= {f"{own}{kind}_id": own_id} if is_page and "links" in seen.parts else {}

@@ -198,7 +198,9 @@ WHICH, KINDS, EVERY = st.integers(0, 30), st.sampled_from([*TABLES]), [*TABLES.v
 CHANGE = st.one_of(st.tuples(st.just(change), st.just(kind), WHICH, some) for kind, some in CHANGES.items())
 DELETE = st.tuples(st.just(delete), WHICH, st.sampled_from([False, False, True]))
 FORMS = st.sampled_from(["page", "single", "bare page", "bare single"])
-HIDDEN = st.lists(st.sampled_from(["identifiers", "referrer", "sponsor", "links"]), max_size=1)
+HIDDEN = st.lists(
+    st.sampled_from(["identifiers", "referrer", "sponsor", "links", "link to the person"]), max_size=1
+)
 PAGE = st.tuples(st.just(page), KINDS, st.sets(WHICH, min_size=1, max_size=3), st.booleans(), FORMS, HIDDEN)
 PULLED = (
     st.sampled_from([*KEYS_OF_PULLS, "first", "first"]),

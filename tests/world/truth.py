@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from tests.world.documents import (
     CAME,
+    LINKS,
     NOT_COMING,
     PARENTS,
     PERSON,
@@ -77,7 +78,7 @@ def _identity(version: Version) -> Any:
     if seen.parent not in WITHOUT_IDS:
         return seen.id
     state, shows_links = seen.state, "links" in seen.parts
-    person = state.get("person_id") if shows_links else None
+    person = state.get("person_id") if _names_doer(seen) else None
     [*shown] = _persons([version])
     person = person or (shown and _address(_newest(shown, "email").state))
     content = (
@@ -88,6 +89,11 @@ def _identity(version: Version) -> Any:
     if all(content):
         return content
     return (seen.message, seen.position) if seen.message else (*version.place, seen.position)
+
+
+def _names_doer(seen: Seen) -> bool:
+    """Tell whether an act is shown with a link to its person, below its links."""
+    return {*LINKS} <= seen.parts and bool(seen.state.get("person_id"))
 
 
 def _persons(versions: Iterable[Version]) -> list[Version]:
@@ -204,7 +210,7 @@ class Truth:
         if date := version.seen.state.get("created_date"):
             self.acted.setdefault(person_id, []).append(date)
         for person in _persons([version]):
-            is_linked = "links" in version.seen.parts and version.seen.state.get("person_id") == person_id
+            is_linked = _names_doer(version.seen) and version.seen.state.get("person_id") == person_id
             parts = person.seen.parts | ({"links"} if is_linked else set())
             shown = person._replace(seen=person.seen._replace(id=person_id, parts=parts))
             self.versions.setdefault(("person", person_id), []).append(shown)
@@ -216,7 +222,7 @@ class Truth:
     def _doers(self) -> dict[Key, str]:
         """Return the person of each act that has one: by its link, else who alone has its e-mail address, else that."""
         keys = [key for key in self.versions if key[0] in PARENTS]
-        doers = {key: self._last(key, "links").state.get("person_id") for key in keys}
+        doers = {key: self._linked_doer(key).state.get("person_id") for key in keys}
         owners: dict[str | None, set[str]] = {}
         for key, versions in self.versions.items():
             is_act, person_id = key in doers, doers.get(key, key[1] if key[0] == "person" else None)
@@ -228,6 +234,11 @@ class Truth:
                 alone = owners.get(address, set())
                 doers[key] = min(alone) if len(alone) == 1 else id_by_address(address)
         return {key: person_id for key, person_id in doers.items() if person_id}
+
+    def _linked_doer(self, key: Key) -> Seen:
+        """Return what links the person of an act last; nothing, where nothing does."""
+        shown = [version.seen for version in self.versions[key] if _names_doer(version.seen)]
+        return shown[-1] if shown else NOTHING
 
     def _last(self, key: Key, part: str) -> Seen:
         """Return what shows a part last; nothing, where nothing does."""
@@ -343,9 +354,9 @@ class Truth:
         }
         if kind == "attendance":
             row |= {"attended": row["status"] == "attended", "amount": None, "currency": None}
-        for name in above, "person":
-            row[f"{name}_id"] = linked.state.get(f"{name}_id")
-            row[f"{name}_url"] = linked.of(name, row[f"{name}_id"])
+        for name, shown in (above, linked), ("person", self._linked_doer(key)):
+            row[f"{name}_id"] = shown.state.get(f"{name}_id")
+            row[f"{name}_url"] = shown.of(name, row[f"{name}_id"])
         row["person_id"] = self.doers.get(key)
         row |= {name: self._last(key, "referrer").state.get(name) for name in REFERRER} | self._sponsor(key)
         shown = _persons(self.versions[key])

@@ -226,7 +226,9 @@ def _make(
     counting = Counting(include=request.include, spelling=request.spelling)
     made = []
     for report in request.reported:
-        has_rows = any(len(frames[name]) for name in (report.reads if report.function else [report.table]))
+        # A table of titles that the filters do not lead to is not there.
+        read = report.reads if report.function else [report.table]
+        has_rows = any(len(frames.get(name, ())) for name in read)
         has_rows |= report.table in HEADLINE and report.function is None
         if not has_rows or (report.kind == "growth" and has_dates):
             continue

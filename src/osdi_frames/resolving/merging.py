@@ -300,13 +300,15 @@ class Merger:
 def _sources(rules: Rules) -> list[str]:
     """Return what is asked of the versions of a thing: of each block the newest that carries it, and the extremes."""
 
-    def newest(value: str, block: str) -> str:
-        return f"arg_max({value}, nth) FILTER ({rules.carries(block)})"
+    def newest(value: str, condition: str) -> str:
+        return f"arg_max({value}, nth) FILTER ({condition})"
 
-    columns = [f"coalesce({newest(ELEMENT, block)}, kept) AS {block}" for block in rules.blocks]
+    columns = [
+        f"coalesce({newest(ELEMENT, rules.carries(block))}, kept) AS {block}" for block in rules.blocks
+    ]
     for block in rules.parts:
         columns.append(f"max({full(block)}) FILTER ({rules.carries(block)}) AS {full(block)}")
-        columns.append(f"{newest(full(block), block)} AS {_newest_full(block)}")
+        columns.append(f"{newest(full(block), rules.carries(block))} AS {_newest_full(block)}")
     combined = {name: "bit_or" if name.startswith(FLAGS) else EXTREMES[name] for name in rules.extremes}
     columns += [f"{function}({name}) AS {name}" for name, function in combined.items()]
     if rules.has_person or rules.addressed:
@@ -320,11 +322,11 @@ def _sources(rules: Rules) -> list[str]:
         every = f"list({ELEMENT} ORDER BY nth) FILTER ({condition})"
         columns.append(f"coalesce({every}, list_value(kept)) AS all_{rules.collected}")
     if rules.has_person:
-        both = newest("{'high': person_high, 'low': person_low}", "links")
+        both = newest("{'high': person_high, 'low': person_low}", "person_low IS NOT NULL")
         columns += [f"({both}).{half} AS person_{half}" for half in ("high", "low")]
         own = f"coalesce(person_low, {ADDRESS}, 0)"
         columns += [
-            f"arg_max({ADDRESS}, nth) FILTER ({ADDRESS} IS NOT NULL) AS {ADDRESS}",
+            f"{newest(ADDRESS, f'{ADDRESS} IS NOT NULL')} AS {ADDRESS}",
             f"min({own}) <> max({own}) AS differ",
         ]
     return columns

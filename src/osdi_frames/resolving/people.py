@@ -39,7 +39,7 @@ from osdi_frames.resolving.versions import (
     in_order,
 )
 from osdi_frames.tables import TABLES, main_table
-from osdi_frames.tables.act import DATES
+from osdi_frames.tables.act import DATES, PERSON_LINK
 from osdi_frames.tables.people import PEOPLE, id_of_address
 from osdi_frames.tables.schema import Table
 
@@ -88,7 +88,9 @@ class PersonSource:
         if self.table == PEOPLE:
             own = {column.name for column in PEOPLE.columns if column.origin != "resolved"}
         elif self.is_act:
-            own = {column.name for column in self.table.columns if column.block in (*BLOCKS, DATES, "links")}
+            own = {
+                column.name for column in self.table.columns if column.block in (*BLOCKS, DATES, PERSON_LINK)
+            }
             renamed = _OF_ACT
         else:
             own = {column.name for column in self.table.entry}

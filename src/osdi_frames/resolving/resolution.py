@@ -23,7 +23,7 @@ from osdi_frames.resolving.people import ACTS, BLOCKS, READ_FROM, SOURCES, Perso
 from osdi_frames.resolving.versions import ENVELOPE, Rules
 from osdi_frames.tables import TABLES, known_prefixes, main_table
 from osdi_frames.tables import table as declared
-from osdi_frames.tables.act import DATES
+from osdi_frames.tables.act import DATES, LINKS
 from osdi_frames.tables.actions import ACTIONS, made_of
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
@@ -332,7 +332,7 @@ class Resolution:
         """Return the blocks of which rows of a type say whether they are carried; those of a person are the first."""
         named, of_person = {*self.blocks(element)}, tuple[str, ...]()
         if self.person_columns and main_table(element) in ACTS:
-            named, of_person = named | {"links"}, (*BLOCKS, DATES)
+            of_person = (*BLOCKS, DATES)
         return (*of_person, *sorted(named - {*of_person}))
 
     @cached_property
@@ -428,9 +428,12 @@ def _parsed(table: Table, names: Iterable[str]) -> tuple[str, ...]:
 def _carrying(element: ElementType, block: str, prefixes: tuple[str, ...]) -> tuple[Path, ...]:
     """Return the paths of which one has a value where a block is carried."""
     main = main_table(element)
+    names = [column.name for column in main.columns if column.block == block]
     if main in ACTS and block in (*BLOCKS, DATES):
-        return _holding(main, [column.name for column in main.columns if column.block == block], prefixes)
-    keys = main.keys_of([column.name for column in main.columns if column.block == block], prefixes)
+        return _holding(main, names, prefixes)
+    if block in LINKS:  # the first column is the id of what is linked
+        return tuple(main.column(names[0]).paths(prefixes))
+    keys = main.keys_of(names, prefixes)
     tables = (
         table for table in TABLES.values() if table.element == element and table.rows and table.block == block
     )

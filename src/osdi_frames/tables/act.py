@@ -30,6 +30,9 @@ from osdi_frames.tables.schema import (
     pseudonym,
 )
 
+#: The blocks of the links of an act: to itself, to the person, to what was acted on. What leads nowhere says nothing.
+LINKS = SELF_LINK, PERSON_LINK, SUBJECT_LINK = "self_link", "person_link", "subject_link"
+
 #: By which way a person came.
 REFERRER_DATA = tuple(
     column(
@@ -137,11 +140,8 @@ def act_table(
         *block("message", *_DELIVERED),
         own_id,
         identifiers,
-        *block(
-            "links",
-            *parent_id,
-            column("person_id", "Person who acted.", *PERSON_IDS, privacy=PERSON_ID),
-        ),
+        *block(SUBJECT_LINK, *parent_id),
+        *block(PERSON_LINK, column("person_id", "Person who acted.", *PERSON_IDS, privacy=PERSON_ID)),
         *dates,
         *own,
         *block("referrer", *placed(REFERRER_DATA, "")),
@@ -150,11 +150,13 @@ def act_table(
         *placed([CUSTOM_FIELDS], "person."),
         *block("sponsor", *placed(SPONSOR, "../<p>:sponsor.", "Sponsoring or referring")),
         *block(
-            "links",
-            column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING),
-            column("person_url", "Address of the person in the API.", *PERSON_HREFS, privacy=IDENTIFYING),
-            *parent_url,
+            SELF_LINK, column("self_url", f"Address of the {name} in the API.", SELF, privacy=IDENTIFYING)
         ),
+        *block(
+            PERSON_LINK,
+            column("person_url", "Address of the person in the API.", *PERSON_HREFS, privacy=IDENTIFYING),
+        ),
+        *block(SUBJECT_LINK, *parent_url),
         _FILLED,
         *excluded,
         resource.RECEIVED_AT,

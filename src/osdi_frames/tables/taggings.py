@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from osdi_frames.tables import resource
+from osdi_frames.tables.act import PERSON_LINK, SELF_LINK, SUBJECT_LINK
 from osdi_frames.tables.people import PERSON_HREFS, PERSON_ID, PERSON_IDS
 from osdi_frames.tables.resource import SELF, block, column, element_type, own
 from osdi_frames.tables.schema import IDENTIFYING, SENSITIVE, Table, pseudonym
@@ -25,18 +26,20 @@ TAGGINGS = Table(
         _ID,
         _IDENTIFIERS,
         *block(
-            "links",
+            SUBJECT_LINK,
             column("tag_id", "Tag of the person.", f"id({_TAG})", "<p>:tag_id", privacy=SENSITIVE),
-            column("person_id", "Person who is tagged.", *PERSON_IDS, privacy=PERSON_ID),
         ),
+        *block(PERSON_LINK, column("person_id", "Person who is tagged.", *PERSON_IDS, privacy=PERSON_ID)),
         *_DATES,
         column("item_type", "What is tagged: osdi:person."),
         *block(
-            "links",
-            column("self_url", "Address of the tagging in the API.", SELF, privacy=IDENTIFYING),
-            column("person_url", "Address of the person in the API.", *PERSON_HREFS, privacy=IDENTIFYING),
-            column("tag_url", "Address of the tag in the API.", _TAG, privacy=SENSITIVE),
+            SELF_LINK, column("self_url", "Address of the tagging in the API.", SELF, privacy=IDENTIFYING)
         ),
+        *block(
+            PERSON_LINK,
+            column("person_url", "Address of the person in the API.", *PERSON_HREFS, privacy=IDENTIFYING),
+        ),
+        *block(SUBJECT_LINK, column("tag_url", "Address of the tag in the API.", _TAG, privacy=SENSITIVE)),
         resource.GONE_SINCE,
         resource.excluded(TAGGING.exclusions),
         *resource.READ_FROM,
