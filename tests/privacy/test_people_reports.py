@@ -113,6 +113,7 @@ def check_counts(actions):
         (of.compare(actions, "M", until="2026-02"), ["before", "now"]),
         (of.repeats(actions), ["people"]),
         (of.growth(actions).sum().to_frame("new"), ["new"]),
+        (of.acts_by(actions, ["action", "source"]), ["acts"]),
         (
             of.changes(actions, "M", until="2026-02").drop(
                 ["people", "first time", "new people"], errors="ignore"
@@ -124,7 +125,7 @@ def check_counts(actions):
         for column in columns if shown is not None else ():
             weights = [report.index] if report.index.name == "participations" else []
             assert_open(report[column], shown[column], *weights)
-        assert not {"actions", "lapsed"} & {*suppress(report, BELOW)}
+        assert not {"actions", "lapsed", "participations"} & {*suppress(report, BELOW)}
 
 
 def check_funnel(actions):
@@ -160,6 +161,85 @@ def check_retention(actions):
         assert not active.between(1, BELOW - 1).any()
         assert not passive[active > 0].between(1, BELOW - 1).any()
         assert shown[later][shown["people"].isna()].isna().all()
+
+
+#: How many people were at no level or at one before, a row each, and at which they are now, a column each.
+_MOVES = st.integers(2, 4).flatmap(
+    lambda levels: st.lists(
+        st.lists(st.sampled_from([0, 0, 0, 1, 2, 3, 6, 30]), min_size=levels, max_size=levels),
+        min_size=levels + 1,
+        max_size=levels + 1,
+    )
+)
+
+
+def levels_of(moves: np.ndarray, lapsing: np.ndarray) -> pd.DataFrame:
+    """Return people by level, as `people_by_level` does."""
+    since = moves[1:]
+    columns = {
+        "before": since.sum(axis=1),
+        "now": moves.sum(axis=0),
+        "first": moves[0],
+        "up": np.triu(since, 1).sum(axis=0),
+        "down": np.tril(since, -1).sum(axis=0),
+        "lapsing": lapsing,
+    }
+    return pd.DataFrame(columns, pd.RangeIndex(len(since), name="level"))
+
+
+def sums_of(size: int, levels: int) -> dict[tuple[str, int], np.ndarray]:
+    """Return each count as a sum of unknown numbers: of people by both levels, then of who lapses."""
+    one = [np.eye(1, size + levels, number, dtype=int)[0] for number in range(size + levels)]
+    reports = [levels_of(each[:size].reshape(-1, levels), each[size:]) for each in one]
+    sums = {
+        (name, level): np.array([report[name][level] for report in reports])
+        for name in reports[0]
+        for level in range(levels)
+    }
+    for level in range(levels):
+        came, moved = sums["first", level], sums["up", level] + sums["down", level]
+        sums["stayed", level] = sums["now", level] - came - moved
+        sums["left", level] = sums["before", level] - sums["stayed", level]
+        sums["active", level] = sums["now", level] - sums["lapsing", level]
+    return sums
+
+
+def check_levels(moves, stayed, lapse):
+    moves = np.array(moves)
+    levels = moves.shape[1]
+    moves[1:] += np.diag(stayed[:levels])
+    true = np.append(moves, np.minimum(lapse[:levels], moves.sum(axis=0)))
+    report = levels_of(moves, true[moves.size :])
+    shown = in_order(suppress(report, BELOW), report)
+    if shown is None:
+        return
+    sums = sums_of(moves.size, levels)
+    known = {}
+    for (name, level), row in sums.items():
+        count = shown[name][level] if name in shown else pd.NA
+        least = min(row @ true, 1) if name in shown else 0  # where 0 would be shown
+        known[name, level] = (row, least, np.inf) if pd.isna(count) else (row, count, count)
+    for name in shown.columns.intersection(["before", "now", "lapsing"]):  # whose sums may be known
+        row = sum(sums[name, level] for level in range(levels))
+        known[name, levels] = (row, row @ true, row @ true)
+    constraint = LinearConstraint(*map(np.array, zip(*known.values(), strict=True)))
+    for name, row in sums.items():
+        if 0 < row @ true < BELOW:
+            found = [
+                sign * round(milp(sign * row, constraints=constraint, integrality=np.ones(len(row))).fun or 0)
+                for sign in (1, -1)
+            ]
+            assert found[0] < found[1], (name, report, shown)
+
+
+@few
+def test_people_who_moved_between_levels_cannot_be_solved_for(examples):
+    check = given(
+        _MOVES,
+        st.lists(st.sampled_from([0, 1, 4, 20, 90]), min_size=4, max_size=4),
+        st.lists(st.sampled_from([0, 0, 2, 5, 30]), min_size=4, max_size=4),
+    )(check_levels)
+    settings(max_examples=10 * examples)(check)()
 
 
 @few
@@ -205,6 +285,41 @@ def test_people_who_acted_any_number_of_times_are_hidden_in_few_steps():
 def test_hosts_are_people_and_are_not_published():
     with pytest.raises(InvalidArgument, match="a row for each person"):
         suppress(of.hosts(frame(rows_of([]))))
+
+
+def test_sums_of_money_are_not_published():
+    given = pd.DataFrame({"page": ["park"] * 9, "amount": 5, "currency": "USD"})
+    with pytest.raises(InvalidArgument, match="acts_by counts the same acts"):
+        suppress(of.amounts_by(given, "page"))
+
+
+def test_events_to_come_stay_when_their_rsvps_are_hidden():
+    events = [
+        {"title": title, "start_date": f"2026-05-0{day}T18:00:00Z", "total_accepted": rsvps, "capacity": 50}
+        for day, (title, rsvps) in enumerate({"March": 3, "Picnic": 30, "Vigil": 9}.items(), 1)
+    ]
+    listed = of.upcoming(of.read_events(events), now="2026-05-01")
+    shown = suppress(listed)
+    assert shown.index.tolist() == ["March", "Picnic", "Vigil"]
+    assert shown["rsvps"].fillna(-1).tolist() == [-1, 30, -1]
+    assert shown["seats_left"].fillna(-1).tolist() == [-1, 20, -1]
+    assert shown["start_date"].notna().all()
+    assert suppress(listed.iloc[:1]).empty
+
+
+def test_of_people_by_level_only_single_counts_are_hidden():
+    """One person moved to level 3, one back from it, and three came to level 2."""
+    moves = np.array([[0, 63, 3, 0], [1367, 111, 1, 0], [76, 679, 28, 0], [0, 0, 697, 1], [0, 0, 1, 20]])
+    report = levels_of(moves, [0, 483, 517, 7])
+    shown = suppress(report, BELOW)
+    assert {name: shown.index[shown[name].isna()].tolist() for name in report} == {
+        "before": [],
+        "now": [],
+        "first": [1, 2],
+        "up": [3],
+        "down": [1, 2],
+        "lapsing": [],
+    }
 
 
 def test_what_is_suppressed_is_drawn():

@@ -30,7 +30,7 @@ from scipy.optimize import LinearConstraint, milp
 import osdi_frames as of
 from osdi_frames import page
 from osdi_frames.reports import NONE, REPORTS, Report
-from osdi_frames.reports.declared import COUNTED_SIGNATURES, KEYED
+from osdi_frames.reports.declared import COUNTED_SIGNATURES, KEYED, STANDARD
 from osdi_frames.reports.titles import heading
 
 BELOW = 5
@@ -78,6 +78,20 @@ ARCHIVES = st.fixed_dictionaries(
         "attendances": st.lists(ACTS, max_size=5),
     }
 )
+#: Other acts, of which nothing is published.
+OTHERS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "kind": st.sampled_from(["submission", "donation", "outreach"]),
+            "count": st.integers(1, 6),
+            "one_person": st.booleans(),
+            "month": MONTHS,
+        }
+    ),
+    max_size=5,
+)
+#: Days before the last of the events and acts, so that some are to come.
+NOW = "2026-05-01"
 
 
 def documents(archive: dict[str, Any]) -> Iterator[Any]:
@@ -298,6 +312,64 @@ def check_frames(archive: dict[str, Any], more: list[Report]) -> None:
     assert_open(archive, reports, {name: rows_of(by_name[name], frame) for name, frame in found.items()})
     if grown is not None:
         assert_pulls_are_apart(archive, grown)
+
+
+def other_documents(groups: Iterable[dict[str, Any]]) -> Iterator[Any]:
+    """Yield deliveries of other acts, by people who also signed and by others."""
+    for number, act in enumerate(acts(groups)):
+        made = {
+            "identifiers": [f"platform:other{number}"],
+            "created_date": f"{act['month']}-04T10:{number % 60:02}:00Z",
+            "amount": "12.00",
+            "currency": "USD",
+            "_links": {"osdi:person": {"href": f"https://a.example/people/{act['person']}"}},
+        }
+        yield [{f"osdi:{act['kind']}": made, "idempotency_key": f"other{number}"}]
+
+
+def check_left_out(archive: dict[str, Any], others: list[dict[str, Any]]) -> None:
+    """Compare what is published with and without other acts: what is not solved for has no numbers and no people."""
+    every = {"compare": "M", "now": NOW}
+    alone = [*documents(archive)]
+    made, same = (
+        of.report(some, min_count=BELOW, **every) for some in ([*alone, *other_documents(others)], alone)
+    )
+    solved = {report.name for report in KEYED}
+    for name, frame in made.items():
+        if name not in solved:
+            assert frame.select_dtypes("number").empty
+            assert set(frame) <= {"kind", "news", "date"}
+        elif name in same:
+            pd.testing.assert_frame_equal(frame, same[name])
+    assert made.summary == same.summary
+    assert [*made.notes][:-1] == [*same.notes][:-1]
+    left_out = [
+        report for report in STANDARD if report.function and report.name not in {*made, "news", "goals"}
+    ]
+    assert all(report.heading in made.notes[-1] for report in left_out)
+    assert {
+        "changes",
+        "upcoming",
+        "people_by_level",
+        "growth_by_title",
+        "acts_by_title",
+        "amounts_by_title",
+    } <= {report.name for report in left_out}
+
+
+@pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
+@settings(max_examples=3)
+@given(ARCHIVES, OTHERS)
+def test_of_what_no_rule_protects_nothing_is_published(archive, others):
+    check_left_out(archive, others)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
+@settings(max_examples=300)
+@given(ARCHIVES, OTHERS)
+def test_of_what_no_rule_protects_nothing_is_published_of_many_archives(archive, others):
+    check_left_out(archive, others)
 
 
 SOME = st.lists(st.sampled_from(MORE), max_size=3, unique_by=lambda report: report.name)

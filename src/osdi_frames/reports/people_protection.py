@@ -6,6 +6,7 @@ could be computed with sums that readers may know: those of each column of count
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
@@ -26,6 +27,11 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
     None is returned for every other report, and InvalidArgument raised for a report whose rows are people.
     """
     columns = {*map(str, report.columns)}
+    if "gifts" in columns:
+        raise InvalidArgument(
+            "amounts_by has sums of money, which can be what one person gave; it cannot be suppressed. acts_by counts "
+            "the same acts"
+        )
     if own := next((name for name, column in _OF_SINGLE_PEOPLE.items() if column in columns), None):
         raise InvalidArgument(
             f"{own} has a row for each person, whatever the counts are; it cannot be suppressed"
@@ -43,6 +49,8 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
     return next((protect for needed, protect in _BY_COLUMNS if needed <= columns), None)
 
 
+#: The counts of `people_by_level`.
+_OF_LEVELS: Final = ("before", "now", "first", "up", "down", "lapsing")
 #: The reports whose rows are people, and a column of each.
 _OF_SINGLE_PEOPLE: Final = {
     "hosts": "rsvps_per_event",
@@ -52,11 +60,70 @@ _OF_SINGLE_PEOPLE: Final = {
 
 
 def _levels(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide levels of few people, or of which few came, moved, stayed or lapse."""
-    counts = {name: counts_of(report[name]) for name in ("before", "now", "first", "up", "down", "lapsing")}
-    stayed = counts["now"] - counts["first"] - counts["up"] - counts["down"]
-    others = [stayed, counts["before"] - stayed, counts["now"] - counts["lapsing"]]
-    return without(report, _rows([*counts.values(), *others], below), in_time=True)
+    """Hide levels of few people, and single counts of those who came, moved or lapse.
+
+    If a level is hidden, or no other moves would lead to the same counts, the columns of moves are left out.
+    """
+    before, now, first, up, down, lapsing = (counts_of(report[name]) for name in _OF_LEVELS)
+    levels = _rows([before, now], below)
+    if levels is None or 0 < first.sum() < below:  # how many came, the sums of `before` and `now` reveal
+        return without(report, None)
+    stayed = now - first - up - down
+    moves = None if levels.any() else _moves(first, up, down, stayed, before - stayed, below)
+    shown = without(report, levels, in_time=True)
+    few_lapse = hide_in_line(lapsing, levels | _few(lapsing, below) | _few(now - lapsing, below), below=below)
+    shown["lapsing"] = shown["lapsing"].mask(few_lapse)
+    if lapsing[few_lapse].any() and not leaves_open(lapsing[few_lapse], below=below):
+        shown = shown.drop(columns="lapsing")
+    if moves is None:
+        return shown.drop(columns=["first", "up", "down"])
+    return shown.assign(**{name: shown[name].mask(hidden) for name, hidden in moves.items()})
+
+
+def _few(counts: Counts, below: int) -> RowMask:
+    return (counts > 0) & (counts < below)
+
+
+def _moves(
+    first: Counts, up: Counts, down: Counts, stayed: Counts, left: Counts, below: int
+) -> dict[str, RowMask] | None:
+    """Return which counts to hide of who came, moved up and moved down between levels whose people are shown.
+
+    For each small one there are other moves with the same people at each level: one more person moves from a lower
+    level to a higher one and another one back, or one more came to a level, from which another one moved to where one
+    less came. None is returned where too few stayed at their level for such moves.
+    """
+    hide_first = hide_in_line(first, _few(first, below), below=below)
+    if hide_first.any() and not leaves_open(first[hide_first], below=below):
+        return None
+    hide_up, hide_down = np.zeros((2, len(first)), dtype=bool)
+    for level in np.flatnonzero(_few(first, below)):
+        others = np.where(hide_first & (np.arange(len(first)) != level), first, 0)
+        other = others.argmax()
+        if others[other] < 2 or not stayed[level]:
+            return None
+        (hide_up if other > level else hide_down)[other] = True
+    pairs = [pair for pair in itertools.combinations(range(len(first)), 2) if stayed[[*pair]].all()]
+    few_stayed = np.flatnonzero(_few(stayed, below) | _few(left, below))
+    choices = [[pair for pair in pairs if pair[1] == level] for level in np.flatnonzero(_few(up, below))]
+    choices += [[pair for pair in pairs if pair[0] == level] for level in np.flatnonzero(_few(down, below))]
+    choices += [[pair for pair in pairs if level in pair] for level in few_stayed]
+    if not all(choices):
+        return None
+    for choice in choices:
+        costs = [(up[high] + 1) * ~hide_up[high] + (down[low] + 1) * ~hide_down[low] for low, high in choice]
+        low, high = choice[int(np.argmin(costs))]
+        hide_up[high] = hide_down[low] = True
+    return {"first": hide_first, "up": hide_up, "down": hide_down}
+
+
+def _upcoming(report: pd.DataFrame, below: int) -> pd.DataFrame:
+    """Hide the RSVPs of events, and the seats left, from which they could be computed; the event itself is public."""
+    rows = _rows([counts_of(report["rsvps"])], below)
+    if rows is None:
+        return without(report, None)
+    hidden = {name: report[name].astype("Int64").mask(rows) for name in ("rsvps", "seats_left")}
+    return report.assign(**hidden)
 
 
 def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
@@ -181,7 +248,8 @@ def _retention(report: pd.DataFrame, below: int) -> pd.DataFrame:
 #: The functions for reports with some columns; the first whose columns a report has is used.
 _BY_COLUMNS: Final[Sequence[tuple[set[str], Protect]]] = (
     ({"people", "first", "new", "known", "retained", "back"}, _engagement),
-    ({"before", "now", "first", "up", "down", "lapsing"}, _levels),
+    ({*_OF_LEVELS}, _levels),
+    ({"start_date", "place", "rsvps", "seats_left"}, _upcoming),
     ({"people", "of_first", "of_previous", "low", "high"}, _funnel),
     ({"first_people", "first_share", "last_people", "last_share"}, _columns("first_people", "last_people")),
     ({"before", "now", "change", "change_share"}, _columns("before", "now")),

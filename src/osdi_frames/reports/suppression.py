@@ -21,8 +21,10 @@ from osdi_frames.reports.spelling import Spelling
 
 #: The columns of `goals` from which small counts could be computed.
 _OF_GOALS: Final = ("per_week", "reached", "expected")
-_UNPROTECTED: Final = {*_OF_GOALS, *(name for report in REPORTS for name in report.unprotected)}
-_COUNTS: Final = tuple(dict.fromkeys(report.count for report in REPORTS))
+#: The column of `acts_by` that shows with `acts` who acted several times.
+_OF_ACTS: Final = "participations"
+_UNPROTECTED: Final = {*_OF_GOALS, _OF_ACTS, *(name for report in REPORTS for name in report.unprotected)}
+_COUNTS: Final = (*dict.fromkeys(report.count for report in REPORTS), "acts")
 _PULL: Final = "fetched_at"
 
 
@@ -44,8 +46,11 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     In reports on people and change, rows are hidden that could be computed from the sums of columns: in `engagement`,
     which loses its column `actions`, in `attribution`, in `compare`, and in `repeats`, in which at least three rows are
     hidden, since the sum of acts may be known, too. In `funnel` steps are hidden that few people reach, or few do not,
-    and with `by` whole funnels; in `retention` cohorts, and shares of few people or of all but few. `hosts`,
-    `supporters` and `supporter_amounts` cannot be suppressed, since each of their rows is a person.
+    and with `by` whole funnels; in `retention` cohorts, and shares of few people or of all but few. In
+    `people_by_level` single counts are hidden of who came, moved and lapses; if a level has few people, it and another
+    one, and all columns of moves are left out. `acts_by` keeps its acts, `upcoming` its events, of which RSVPs and
+    seats are hidden. `hosts`, `supporters` and `supporter_amounts` cannot be suppressed, since each of their rows is a
+    person, nor `amounts_by`, since a sum can be what one person gave.
 
     Each report is protected alone: counts could still be computed by comparing suppressed reports of nearly the same
     rows. `osdi_frames.report` with `min_count` protects reports that are published together, and against a comparison
@@ -66,7 +71,7 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     Raises
     ------
     InvalidArgument
-        `below` is not a count, the frame has no column of counts, or its rows are people.
+        `below` is not a count, the frame has no column of counts, or its rows are people or sums of money.
 
     Examples
     --------
