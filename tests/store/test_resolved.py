@@ -135,6 +135,34 @@ def pulled(folder: Path) -> None:
     (folder / "second" / MANIFEST).unlink()
 
 
+def restore(backup: Path, kept: Path) -> Path:
+    """Put the store back as it was once."""
+    shutil.rmtree(kept)
+    return shutil.copytree(backup, kept)
+
+
+def restore_over(backup: Path, kept: Path) -> Path:
+    """Put what the store held once beside what it holds, as a program does that removes nothing."""
+    return shutil.copytree(backup, kept, dirs_exist_ok=True)
+
+
+def restore_some(backup: Path, kept: Path) -> Path:
+    """Put each other file of the store back, and leave the folders as they are."""
+    for path in sorted(backup.rglob("*"))[::2]:
+        if path.is_file() and (target := kept / path.relative_to(backup)).parent.is_dir():
+            shutil.copy2(path, target)
+    return kept
+
+
+def move(_: Path, kept: Path) -> Path:
+    """Move the store."""
+    return kept.rename(kept.with_name("moved" if kept.name == "store" else "store"))
+
+
+#: What somebody does to the store between readings, given what it was at the beginning.
+RESTORED = st.lists(
+    st.sampled_from([restore, restore_over, restore_some, move, lambda _, kept: kept]), min_size=4, max_size=4
+)
 #: What happens between readings: to files, or to a proof; and nothing.
 HAPPENS: list[Callable[[Path, bytes], None]] = [*CHANGES, finish, lambda _, __: None]
 FIRST = st.lists(st.tuples(NAMES, LINES), min_size=1, max_size=4)
@@ -156,7 +184,11 @@ def flat(value: Any) -> list[Any]:
 
 
 def kept_rows_are_resolved_rows(
-    first: Iterable[Any], steps: Iterable[Any], requests: list[Asked], sizes: tuple[int, ...]
+    first: Iterable[Any],
+    steps: Iterable[Any],
+    requests: list[Asked],
+    sizes: tuple[int, ...],
+    restored: list[Callable[[Path, Path], Path]],
 ) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         cut(patch, *sizes)
@@ -165,30 +197,36 @@ def kept_rows_are_resolved_rows(
         pulled(folder)
         for file, data in first:
             write(folder / file, data)
-        for change, file, data in [(lambda _, __: None, "", b""), *steps]:
+        for (change, file, data), put_back in zip(
+            [(lambda _, __: None, "", b""), *steps], restored, strict=False
+        ):
             path = folder / file
             if path.exists() or change in (write, finish):
                 change(path, data)
             expected = [request.of(folder, None) for request in requests]
             for request, of_fresh in [*zip(requests, expected, strict=True)] * 3:
                 assert_same(request.of(folder, kept), of_fresh, request)
+            backup = Path(name, "backup")
+            if not backup.exists():
+                shutil.copytree(kept, backup)
+            kept = put_back(backup, kept)
 
 
 @settings(max_examples=6, deadline=None)
-@given(FIRST, STEPS, st.lists(asked(), min_size=1, max_size=3), SIZES)
-def test_resolved_rows_that_are_kept_change_nothing(
-    first: Any, steps: Any, requests: list[Asked], sizes: tuple[int, ...]
+@given(FIRST, STEPS, st.lists(asked(), min_size=1, max_size=3), SIZES, RESTORED)
+def test_resolved_rows_that_are_kept_or_restored_change_nothing(
+    first: Any, steps: Any, requests: list[Asked], sizes: tuple[int, ...], restored: list[Any]
 ) -> None:
-    kept_rows_are_resolved_rows(first, steps, requests, sizes)
+    kept_rows_are_resolved_rows(first, steps, requests, sizes, restored)
 
 
 @pytest.mark.long
 @settings(max_examples=300, deadline=None)
-@given(FIRST, STEPS, st.lists(asked(), min_size=1, max_size=4), SIZES)
-def test_of_300_archives_resolved_rows_that_are_kept_change_nothing(
-    first: Any, steps: Any, requests: list[Asked], sizes: tuple[int, ...]
+@given(FIRST, STEPS, st.lists(asked(), min_size=1, max_size=4), SIZES, RESTORED)
+def test_of_300_archives_resolved_rows_that_are_kept_or_restored_change_nothing(
+    first: Any, steps: Any, requests: list[Asked], sizes: tuple[int, ...], restored: list[Any]
 ) -> None:
-    kept_rows_are_resolved_rows(first, steps, requests, sizes)
+    kept_rows_are_resolved_rows(first, steps, requests, sizes, restored)
 
 
 def refuse(*_: Any, **__: Any) -> None:
