@@ -160,6 +160,7 @@ def test_a_page_inside_of_other_json_is_read_as_fetched(tmp_path: Path) -> None:
     for wrapper in (
         {"status": 200, "date": AT, "data": PAGE},
         {"timestamp": AT, "response": json.dumps(PAGE)},
+        {"data": {"received_at": AT, "other:page": PAGE, "osdi:page": "as of a delivery"}},
     ):
         path = tmp_path / "a.json"
         path.write_text(json.dumps(wrapper, indent=1))

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 # Every batch of a relation costs a query some time, but there have to be enough for all cores.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
 _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_external_file_cache = false"
-
-#: DuckDB 1.5 cannot hand the bounds of a join to a table of Arrow where they are above 2**63, as halves of digests are.
-_CONFIG: Final = {"threads": 1, "disabled_optimizers": "join_filter_pushdown"}
 
 #: The database of each process, since threads do not survive a fork, with its idle files. Opening one takes 20 ms.
 _databases: dict[int, tuple[DuckDBPyConnection, list[Lines]]] = {}
@@ -75,7 +72,9 @@ def engine() -> Iterator[Engine]:
 
     if os.getpid() not in _databases:
         # Callers that need several cores query from several threads, which DuckDB's own threads would slow down.
-        _databases.setdefault(os.getpid(), (duckdb.connect(config=_CONFIG), []))
+        # DuckDB 1.5 cannot hand bounds of a join that are above 2**63, as halves of digests are, to a table of Arrow.
+        database = duckdb.connect(config={"threads": 1, "disabled_optimizers": "join_filter_pushdown"})
+        _databases.setdefault(os.getpid(), (database, []))
     database, idle = _databases[os.getpid()]
     connection, lines = database.cursor(), idle.pop() if idle else Lines()
     try:

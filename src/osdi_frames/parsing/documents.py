@@ -171,8 +171,9 @@ class _Walk:
             path = ENTRY_NUMBER.sub("[]", part.key).lstrip(".")
             yield Finding(ProblemKind.UNWRAPPED, f"{part.written_as}: {path}", severity="info")
             is_fetched = form_of(part.document, self.prefixes).kind in ("page", "single", "nested")
-            time = {"fetched_at" if is_fetched else "received_at": part.time}
-            yield replace(self, timestamps=self.timestamps or time).document(part.document, part.key)
+            stamp = "fetched_at" if is_fetched else "received_at"
+            times = self.timestamps or ({stamp: part.time} if part.time else None)
+            yield replace(self, timestamps=times).document(part.document, part.key)
         if not is_found:
             yield otherwise
 
