@@ -1,15 +1,20 @@
 """The standard set of reports is what `osdi-frames report` makes, and reads no column in vain."""
 
 import inspect
+import json
 import re
 from datetime import UTC, datetime
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
-from osdi_frames.errors import MissingColumn, SourceWarning, UnknownReport
+from osdi_frames.cli.report import command
+from osdi_frames.errors import InvalidArgument, MissingColumn, SourceWarning, UnknownReport
 from osdi_frames.reports import REPORTS, STANDARD, make
 from osdi_frames.reports.declared import KEYED
 
@@ -135,3 +140,79 @@ def test_where_everything_is_excluded_the_warning_says_so():
         SourceWarning, match="no event and no signature in the source counts; not counted: 1 cancelled"
     ):
         of.report([test, {"_embedded": {"osdi:events": [event]}}])
+
+
+# Partner codes
+
+CODES = st.sampled_from([None, "web", "Partner-7", "partner_7", "PARTNER-", "[x]", "ally"])
+PATTERNS = st.lists(st.sampled_from(["partner-*", "Partner?7", "[[]x]", "ally", "*", "nobody"]), max_size=3)
+ACTS = st.lists(st.tuples(st.sampled_from(["signature", "attendance"]), CODES, CODES), min_size=1, max_size=8)
+
+
+def acts_with_codes(acts):
+    """Give a delivery of each act, by people who act twice."""
+    return [
+        [
+            {
+                f"osdi:{kind}": {
+                    "identifiers": [f"platform:{number}"],
+                    "created_date": f"2026-05-0{number + 1}T10:00:00Z",
+                    "platform:referrer_data": {"source": source, "referrer": referrer},
+                    "_links": {"osdi:person": {"href": f"/people/{number // 2}"}},
+                }
+            }
+        ]
+        for number, (kind, source, referrer) in acts
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::osdi_frames.errors.SourceWarning")
+@settings(max_examples=5)
+@given(ACTS, PATTERNS)
+def test_acts_of_excluded_sources_are_counted_nowhere(acts, patterns):
+    """Patterns are those of a shell, here found by regular expressions written by hand."""
+    spelled = {"partner-*": "partner-.*", "Partner?7": "partner.7", "[[]x]": r"\[x\]", "*": ".*"}
+    is_like = re.compile("|".join(spelled.get(pattern, pattern) for pattern in patterns) or "(?!)")
+    numbered = [*enumerate(acts)]
+    left = [
+        (number, act)
+        for number, act in numbered
+        if not any(code and is_like.fullmatch(code.lower()) for code in act[1:])
+    ]
+    names = ["changes_by_source", "repeats", *(report.name for report in KEYED)]
+    made = of.report(acts_with_codes(numbered), exclude_sources=patterns, reports=names)
+    expected = of.report(acts_with_codes(left), reports=names)
+    assert made.summary == expected.summary
+    for name in expected:
+        assert_frame_equal(
+            made[name].drop(columns="new", errors="ignore"),
+            expected[name].drop(columns="new", errors="ignore"),
+        )
+    counts = [
+        int(count) for note in made.notes for count in re.findall(r"(\d+) \w+ with a source like", note)
+    ]
+    assert sum(counts) == len(acts) - len(left)
+
+
+def test_a_line_names_excluded_sources_and_those_that_are_nobodys(tmp_path):
+    file = tmp_path / "acts.json"
+    file.write_text(
+        json.dumps(
+            acts_with_codes(enumerate([("signature", "Partner-7", None)] * 3 + [("signature", "web", None)]))
+        )
+    )
+    asked = ["--exclude-source", "partner-*", "--exclude-source", "ally"]
+    ran = CliRunner().invoke(command, [str(file), *asked])
+    assert ran.exit_code == 0, ran.output
+    assert (
+        "not counted: 3 signatures with a source like 'partner-*'\nno act was left out for a source like 'ally'"
+        in ran.output
+    )
+    hidden = CliRunner().invoke(command, [str(file), *asked, "--min-count", "5"]).output
+    assert "not counted: signatures with a source like 'partner-*'\n" in hidden
+    frame = of.read_signatures(file)
+    frame.loc[frame["source"] == "Partner-7", "excluded"] = "partner"
+    assert of.signatures_by_source(frame).attrs["note"] == "not counted: 3 partner signatures"
+    for wrong in ([5], [""]):
+        with pytest.raises(InvalidArgument, match="list of patterns"):
+            of.report(file, exclude_sources=wrong)

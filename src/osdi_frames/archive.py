@@ -258,6 +258,10 @@ class Archive(TableMethods):
             What is not counted by default: some of ``test`` (what the service's "send test" sent), ``gone``
             (deleted), ``cancelled`` and ``hidden`` (events, and their attendances) and ``unaccepted`` (attendances),
             the values of the column `excluded`.
+        exclude_sources
+            Patterns of sources and referrers, as partner codes: ``["partner-*"]``, in any case, of the codes as they
+            are spelled. Acts that have one are not counted, and the notes say how many. Totals of RSVPs that the
+            service counts know no source and stay.
         now
             The present, by default that of the computer: no later date is compared, measured or foretold from; where
             something has a receipt (`received_at`, `fetched_at`), none later than a day after the newest.

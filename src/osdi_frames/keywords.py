@@ -25,6 +25,7 @@ class Options(TypedDict, total=False):
     show_addresses: bool
     min_count: int | None
     include: Iterable[str]
+    exclude_sources: Iterable[str]
     spelling: Spelling
     compare: Duration
     goals: Mapping[str, int]

@@ -79,6 +79,13 @@ def _as_texts(frame: pd.DataFrame) -> pd.DataFrame:
 )
 @click.option("--include", callback=listed, multiple=True, help=f"Count also {','.join(REASONS)}, or some.")
 @click.option(
+    "--exclude-source",
+    "exclude_sources",
+    multiple=True,
+    metavar="PATTERN",
+    help="Leave out acts with a source or referrer like this, as partner-*; repeat it for several.",
+)
+@click.option(
     "--compare",
     default="W",
     help="The period that is compared with the one before: 7D, W (from Monday), M, Q, Y.",

@@ -53,6 +53,7 @@ def collect(
     for name, rows in itertools.chain(empty, batches):
         if name != SNAPSHOTS:
             table = name.removeprefix(WHOLE)
+            rows = exclusion.exclude_sources(rows, request.exclude_sources)
             rows = _condensed(rows, keys | _REPEATED.get(table, set()))
             rows = rows if request.show_addresses else hide_in_rows(rows, TABLES[table])
         parts.setdefault(name, []).append(rows)
@@ -192,7 +193,7 @@ def _counting_notes(
     request: ReportRequest,
     filtering: Filtering,
     rows: Mapping[str, pd.DataFrame],
-    left_out: Iterable[tuple[str, int, str]],
+    left_out: Collection[tuple[str, int, str]],
     unplaced: Mapping[str, int],
     tables: Iterable[pd.DataFrame],
 ) -> Iterator[str]:
@@ -206,6 +207,10 @@ def _counting_notes(
         columns = " and ".join(filtering.columns_asked)
         yield f"not known: the {columns} of {counts}; they are left out"
     yield exclusion.note(left_out, numbers=numbers)
+    reasons = {reason for reason, _, _ in left_out}
+    for pattern in request.exclude_sources:
+        if exclusion.reason_of(pattern) not in reasons:
+            yield f"no act was left out for {exclusion.reason_of(pattern)}"
     if "gone" not in request.include:
         yield exclusion.proofs(tables)
 

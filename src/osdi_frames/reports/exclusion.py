@@ -1,11 +1,17 @@
-"""The rows that reports do not count: those with a reason in the column `excluded`, unless `include` has it."""
+"""The rows that reports do not count: those with a reason in the column `excluded`, unless `include` has it.
+
+A caller can also exclude acts by patterns of their source and referrer, which then are the reason.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import Final
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import counted, nearest, quoted
@@ -13,6 +19,10 @@ from osdi_frames.tables import element_types
 from osdi_frames.tables.resource import GONE_SINCE
 
 COLUMN: Final = "excluded"
+#: The columns with codes that patterns are compared with.
+CODES: Final = ("source", "referrer")
+#: The start of the reason of acts that a pattern excludes.
+_LIKE: Final = "a source like "
 #: All reasons, in the order of their declaration.
 REASONS: Final = tuple(
     dict.fromkeys(rule.reason for element in element_types() for rule in element.exclusions)
@@ -43,6 +53,47 @@ def included(include: Iterable[str]) -> tuple[str, ...]:
     return reasons
 
 
+def checked_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return patterns of sources as a tuple; raise InvalidArgument for what is not a text, or an empty one.
+
+    >>> checked_patterns("partner-*")
+    ('partner-*',)
+    """
+    checked = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    for pattern in checked:
+        if not isinstance(pattern, str) or not pattern.strip():
+            raise InvalidArgument(
+                f"exclude_sources is a list of patterns, as ['partner-*'], not of {quoted(pattern)}"
+            )
+    return checked
+
+
+def reason_of(pattern: str) -> str:
+    """Return the reason of acts that a pattern excludes."""
+    return f"{_LIKE}{quoted(pattern)}"
+
+
+def exclude_sources(rows: pa.Table, patterns: Sequence[str]) -> pa.Table:
+    """Return rows in which those are excluded whose source or referrer is like a pattern, in any case.
+
+    Tables without these columns stay as they are.
+
+    >>> acts = pa.table({"source": ["Ally-7", "w", None], "referrer": [None, "x", "me"], "excluded": 3 * ["test"]})
+    >>> exclude_sources(acts, ["ally-*", "me"])["excluded"].to_pylist()
+    ["a source like 'ally-*'", 'test', "a source like 'me'"]
+    """
+    if not {*CODES, COLUMN} <= {*rows.column_names}:
+        return rows
+    reasons = rows[COLUMN]
+    for pattern in reversed(patterns):  # so that the first one is the reason
+        for name in CODES:
+            codes = rows[name].unique().drop_null().to_pylist()
+            same = [code for code in codes if fnmatchcase(code.casefold(), pattern.casefold())]
+            is_same = pc.is_in(rows[name], pa.array(same, rows.schema.field(name).type))
+            reasons = pc.if_else(is_same, reason_of(pattern), reasons)
+    return rows.set_column(rows.column_names.index(COLUMN), COLUMN, reasons)
+
+
 def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, dict[str, int]]:
     """Return the rows that count, and the number of the others by reason."""
     if COLUMN not in frame.columns:
@@ -52,7 +103,8 @@ def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, 
     if not is_left_out.any():
         return frame, {}
     counts = reasons[is_left_out].astype("str").value_counts()
-    return frame[~is_left_out], {reason: int(counts[reason]) for reason in REASONS if reason in counts}
+    order = dict.fromkeys([*(reason for reason in REASONS if reason in counts), *sorted(counts.index)])
+    return frame[~is_left_out], {reason: int(counts[reason]) for reason in order}
 
 
 def counted_rows(frame: pd.DataFrame, include: Collection[str], noun: str) -> tuple[pd.DataFrame, str]:
@@ -78,8 +130,8 @@ def note(counts: Iterable[tuple[str, int, str]], *, numbers: bool = True) -> str
     if not (counts := list(counts)):
         return ""
     kinds = ", ".join(_kind(*each, numbers=numbers) for each in counts)
-    names = ",".join(dict.fromkeys(reason for reason, _, _ in counts))
-    return f"not counted: {kinds}; include= (--include {names}) counts them"
+    names = ",".join(dict.fromkeys(reason for reason, _, _ in counts if reason in REASONS))
+    return f"not counted: {kinds}{f'; include= (--include {names}) counts them' if names else ''}"
 
 
 def proofs(frames: Iterable[pd.DataFrame]) -> str:
@@ -101,7 +153,9 @@ def proofs(frames: Iterable[pd.DataFrame]) -> str:
 
 def _kind(reason: str, number: int, noun: str, *, numbers: bool) -> str:
     """Return a number of rows with their reason, or with that of their events."""
-    is_own = reason in _OWN.get(noun, (reason,))
+    if reason.startswith(_LIKE):
+        return f"{counted(number, noun) if numbers else f'{noun}s'} with {reason}"
+    is_own = reason not in REASONS or reason in _OWN.get(noun, (reason,))
     rows = f"{reason} {noun}" if is_own else noun
     rows = counted(number, rows) if numbers else f"{rows}s"
     return rows if is_own else f"{rows} of {reason} events"

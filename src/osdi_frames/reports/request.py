@@ -52,6 +52,8 @@ class ReportRequest:
     """The smallest count of people to show; None shows all."""
     include: tuple[str, ...] = ()
     """The reasons of excluded rows that are counted nevertheless."""
+    exclude_sources: tuple[str, ...] = ()
+    """Patterns of sources and referrers of which acts are not counted."""
     spelling: Spelling = "merged"
     compare: Duration = "W"
     """The length of the two periods that are compared, as for `compare`."""
@@ -75,6 +77,7 @@ class ReportRequest:
             rule.reason for rule in EVENT.exclusions if len(same_texts(statuses, rule.texts("status")))
         ]
         object.__setattr__(self, "include", tuple(dict.fromkeys([*include, *by_status])))
+        object.__setattr__(self, "exclude_sources", exclusion.checked_patterns(self.exclude_sources))
         checked_spelling(self.spelling)
         if self.min_count is not None and (not isinstance(self.min_count, int) or self.min_count < 1):
             raise InvalidArgument(f"min_count is the smallest count to show, not {quoted(self.min_count)}")
@@ -88,6 +91,8 @@ class ReportRequest:
             "spelling": self.spelling,
         }
         settings |= {"show_addresses": self.show_addresses, **Filtering(self.filters).asked}
+        if self.exclude_sources:
+            settings["exclude_sources"] = sorted(map(str.casefold, self.exclude_sources))
         if self.timezone is not None:
             settings["timezone"] = name_of(zone_of(self.timezone))
         return json.dumps(settings, sort_keys=True, default=str)
@@ -143,7 +148,8 @@ class ReportRequest:
         for name, names in columns.items():
             declared_names = [column.name for column in TABLES[name].columns]
             if exclusion.COLUMN in declared_names:  # the table of all acts has it without GONE_SINCE
-                excluding = (exclusion.COLUMN, GONE_SINCE.name)
+                excluding = [exclusion.COLUMN, GONE_SINCE.name]
+                excluding += exclusion.CODES if self.exclude_sources else ()
                 names |= dict.fromkeys(column for column in excluding if column in declared_names)
         return {name: list(names) for name, names in columns.items()}
 
