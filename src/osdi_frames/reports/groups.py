@@ -272,5 +272,6 @@ def _of_texts(
     if spelling == "merged":
         key, note = key.merged(name, None if context is None else TextKey.of(context, nothing))
     codes, labels = pd.factorize(pd.Series(key.texts, dtype="str"), sort=True)
-    used, codes = np.unique(codes[key.number], return_inverse=True)
-    return (codes, labels[used]), note
+    codes = codes[key.number]
+    is_used = np.bincount(codes, minlength=len(labels)) > 0  # np.unique would sort the rows
+    return ((np.cumsum(is_used) - 1)[codes], labels[is_used]), note
