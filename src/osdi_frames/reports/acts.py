@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from osdi_frames.clock import TimeLike
 from osdi_frames.errors import InvalidArgument
@@ -18,6 +20,7 @@ from osdi_frames.reports.columns import (
     Clock,
     Convert,
     amount,
+    category,
     convert_columns,
     converted,
     identity,
@@ -51,8 +54,8 @@ FIRST_ACTS_NEED: Final = ("person_id", "date", "action", "subject_id", "is_first
 _NEEDS: Final[Mapping[str, Convert]] = {
     "person_id": identity,
     "date": utc,
-    "action": text,
-    "subject_id": text,
+    "action": category,
+    "subject_id": category,
     "number": whole,
     IS_NEW: maybe,
     "source": text,
@@ -69,11 +72,14 @@ class Acts:
     report: str
     """The name of the report that counts them."""
     rows: pd.DataFrame
-    """The converted columns that the report needs, numbered from 0, and the wall clock of `date`, as `clock`."""
+    """The converted columns that the report needs, numbered from 0, and the wall clock of `date`, as `clock`.
+
+    Instead of `person_id` they have `person`, the number of the person from 0, and -1 for an unknown one.
+    """
     frame: pd.DataFrame
     """The same rows of the columns to group by, not converted."""
-    started: pd.Series
-    """The people whose first act in the archive is in the frame, counted or not."""
+    started: NDArray[np.bool_]
+    """Whether each person's first act in the archive is in the frame, counted or not."""
     latest: pd.Timestamp | None
     """The latest time that an act can have, by the clock; None if unknown."""
     zone: tzinfo
@@ -110,17 +116,21 @@ class Acts:
         )
         zone = zone_for(frame, timezone, "date")
         rows["clock"] = Clock.of(frame, "date", timezone, report=report).times
-        people = rows["person_id"]
-        started = people[rows["number"] == 1] if "number" in needs else people.head(0)
-        counted_acts, left_out = exclusion.counted_rows(
-            frame.filter([exclusion.COLUMN]), include, exclusion.ACT
-        )
-        note = "\n".join(filter(None, [left_out, zone_note(frame, _NEEDS)]))
+        rows["person"], people = pd.factorize(rows.pop("person_id"))
+        started = np.zeros(len(people), dtype=bool)
+        if "number" in needs:
+            is_first = (rows["number"] == 1).fillna(False) & (rows["person"] >= 0)
+            started[rows["person"].to_numpy()[is_first.to_numpy("bool")]] = True
+        are_left_out, counts = exclusion.left_out(frame, include)
+        notes = exclusion.note_on(frame, counts, exclusion.ACT), zone_note(frame, _NEEDS)
         latest = latest_time([frame], now, zone, report=report)
-        order = rows["date"].loc[counted_acts.index].sort_values(kind="stable").index
-        rows = rows.loc[order].reset_index(drop=True)
-        frame = frame.filter([*grouping]).loc[order].reset_index(drop=True)
-        return cls(report, rows, frame, started, latest, zone, note)
+        frame = frame.filter([*grouping])
+        if counts:
+            rows, frame = (some[~are_left_out].reset_index(drop=True) for some in (rows, frame))
+        order = rows["date"].array.argsort(kind="stable")  # those without a date are last
+        if (order[1:] < order[:-1]).any():
+            rows, frame = (some.take(order).reset_index(drop=True) for some in (rows, frame))
+        return cls(report, rows, frame, started, latest, zone, "\n".join(filter(None, notes)))
 
     @property
     def known(self) -> Known:
@@ -134,7 +144,7 @@ class Acts:
     @property
     def notes(self) -> list[str]:
         """Notes on the acts that are not counted, and on acts without a person."""
-        missing = int(self.rows["person_id"].isna().sum())
+        missing = int((self.rows["person"] < 0).sum())
         return [self.note, f"of unknown people: {counted(missing, 'act')}" if missing else ""]
 
     def without_doubtful(self) -> tuple[Acts, list[str]]:
@@ -152,28 +162,34 @@ class Acts:
     def first_of_each(self, action: str | None = None) -> pd.DataFrame:
         """Return each person's first act, or first act of one kind."""
         rows = self.rows if action is None else self.rows[self.rows["action"] == action]
-        return rows.dropna(subset="person_id").drop_duplicates("person_id")
+        return rows[rows["person"] >= 0].drop_duplicates("person")
+
+    def first_in_archive(self) -> pd.DataFrame:
+        """Return the first act of each person whose first act in the archive is in the frame."""
+        first = self.first_of_each()
+        return first[self.started[first["person"]]]
 
     def participations(self) -> pd.DataFrame:
         """Return the acts that are another participation of their person."""
         return self.rows[self.are_participations()]
 
-    def are_participations(self, *, of_action: bool = False) -> pd.Series:
+    def are_participations(self, *, of_action: bool = False) -> NDArray[np.bool_]:
         """Return which acts are another participation of their person, by action and subject.
 
         A person takes part in a subject once, by letters and forms once a day, and by each donation. An RSVP and
         coming are one, or, with `of_action`, one each. An act without a subject is one of its own.
         """
-        rows = self.rows
-        action, names = pd.factorize(rows["action"])
-        kind = (
-            action if of_action else pd.factorize(names.map(lambda name: _TABLES.get(name, name)))[0][action]
-        )
-        day = rows["date"].dt.floor("D").where(rows["action"].isin(_DAILY))
-        subject = pd.factorize(rows["subject_id"])[0]
-        same = pd.DataFrame({"person": rows["person_id"], "kind": kind, "subject": subject, "day": day})
-        is_alone = rows["subject_id"].isna() | rows["action"].isin(_EACH)
-        return (is_alone | ~same.duplicated()) & rows["person_id"].notna()
+        rows, person = self.rows, self.rows["person"].to_numpy()
+        action, subject = (rows[name].cat.codes.to_numpy("int64") for name in ("action", "subject_id"))
+        names = rows["action"].cat.categories
+        tables = pd.factorize(names.map(lambda name: _TABLES.get(name, name)))[0]
+        kind = action if of_action else np.append(tables, -1)[action]
+        same = pd.DataFrame({"person": person, "kind": kind, "subject": subject})
+        is_daily = np.append(names.isin(_DAILY), False)[action]
+        if is_daily.any():
+            same["day"] = rows["date"].dt.floor("D").where(is_daily)
+        is_alone = (subject < 0) | np.append(names.isin(_EACH), False)[action]
+        return np.asarray((is_alone | ~same.duplicated().to_numpy()) & (person >= 0))
 
     def groups(self, indices: pd.Index, by: By, spelling: Spelling) -> Groups:
         """Group the acts at some indices by the columns of `by`."""

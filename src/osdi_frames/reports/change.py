@@ -290,8 +290,7 @@ def changes(
     acts = Acts.of(actions, *needs, report="changes", include=include, now=now, timezone=timezone)
     end = None if until is None else end_of(until, now, acts.zone, report="changes")
     periods = _Periods.of(acts.known, period, end, report="changes")
-    first = acts.first_of_each()
-    first = first[first["person_id"].isin(acts.started)]
+    first = acts.first_in_archive()
     first = first.assign(period=periods.number[first.index])
     is_new = first[IS_NEW].fillna(False)
     counts: dict[str, list[int]] = {}
@@ -299,7 +298,7 @@ def changes(
         within = acts.rows[periods.number == number]
         of_period = first["period"] == number
         figures_of = {
-            "people": within["person_id"].nunique(),
+            "people": within.loc[within["person"] >= 0, "person"].nunique(),
             "first time": of_period.sum(),
             "new people": (of_period & is_new).sum(),
             **{action: within["action"].eq(action).sum() for action in ACTION_NAMES},

@@ -190,7 +190,7 @@ def amount(column: pd.Series) -> pd.Series:
 
 def utc(column: pd.Series) -> pd.Series:
     """Convert times to UTC; times without a zone are UTC already."""
-    return _parsed(column, utc=True).astype(UTC)
+    return column if column.dtype == UTC else _parsed(column, utc=True).astype(UTC)
 
 
 def local(column: pd.Series) -> pd.Series:
@@ -211,6 +211,18 @@ def text(column: pd.Series) -> pd.Series:
         return column.astype("str")
     codes, texts = coded(column)
     return pd.Series(texts.array.take(codes, allow_fill=True), column.index)
+
+
+def category(column: pd.Series) -> pd.Series:
+    """Convert to categories of texts, which are compared by number."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype) and isinstance(dtype.categories.dtype, pd.StringDtype):
+        return column
+    codes, texts = coded(column)
+    if not texts.is_unique:  # categories of several types can have one text
+        of_text, texts = pd.factorize(texts)
+        codes = np.append(of_text, -1)[codes]
+    return pd.Series(pd.Categorical.from_codes(codes, texts), column.index)
 
 
 def maybe(column: pd.Series) -> pd.Series:

@@ -109,7 +109,7 @@ def funnel(
     steps = _checked_steps(steps, acts.rows)
     chains = _chains(acts, steps, limit)
     has_passed = chains[steps[0]].dt.tz_localize(None) <= acts.known.newest - limit
-    chains, begun = _best(chains[has_passed], steps), chains["person_id"].nunique()
+    chains, begun = _best(chains[has_passed], steps), chains["person"].nunique()
     if by is None:
         table = _shares(chains[steps], np.zeros(len(chains), np.int64), np.zeros(1, np.int64))
         table.index, notes = pd.Index(steps, name="step"), doubtful_notes
@@ -133,8 +133,9 @@ def _touched(acts: Acts, chains: pd.DataFrame, touch: str) -> NDArray[np.int64]:
     if touch == "start":
         return chains.index.to_numpy("int64")
     first = acts.first_of_each()
-    of_person = pd.Series(first.index, first["person_id"].array)
-    return of_person.reindex(chains["person_id"]).to_numpy("int64")
+    of_person = np.zeros(len(acts.started), np.int64)
+    of_person[first["person"]] = first.index
+    return of_person[chains["person"]]
 
 
 def _with_steps(labels: pd.Index, steps: Sequence[str]) -> pd.MultiIndex:
@@ -173,15 +174,15 @@ def _checked_steps(steps: Any, rows: pd.DataFrame) -> list[str]:
 
 def _chains(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> pd.DataFrame:
     """Return for each start, by the row of its act, its person and the times at which the steps are reached from it."""
-    rows = acts.rows.dropna(subset=["person_id", "date"]).astype({"person_id": "int64"})
-    rows["reached"] = rows["date"]
+    rows = acts.rows[(acts.rows["person"] >= 0) & acts.rows["date"].notna()]
+    rows = rows.assign(reached=rows["date"])
     starts = rows[rows["action"] == steps[0]]
-    chains = starts[["person_id", "date"]].rename(columns={"date": steps[0]})
-    before = starts[["person_id", "date"]]
+    chains = starts[["person", "date"]].rename(columns={"date": steps[0]})
+    before = starts[["person", "date"]]
     for step in steps[1:]:
         before = before.sort_values("date", kind="stable")
-        later = rows.loc[rows["action"] == step, ["person_id", "date", "reached"]]
-        found = pd.merge_asof(before, later, on="date", by="person_id", direction="forward")
+        later = rows.loc[rows["action"] == step, ["person", "date", "reached"]]
+        found = pd.merge_asof(before, later, on="date", by="person", direction="forward")
         reached = pd.Series(found["reached"].array, before.index)
         reached = reached[reached - starts["date"].loc[before.index] <= limit]
         chains[step] = reached.reindex(chains.index)
@@ -192,7 +193,7 @@ def _chains(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> pd.DataFra
 def _best(chains: pd.DataFrame, steps: Sequence[str]) -> pd.DataFrame:
     """Return the chain of each person that reaches most steps, of equal ones the earliest."""
     order = chains[[*steps]].isna().sum(axis=1).sort_values(kind="stable").index
-    return chains.loc[order].drop_duplicates("person_id").sort_index()
+    return chains.loc[order].drop_duplicates("person").sort_index()
 
 
 def _shares(chains: pd.DataFrame, number: NDArray[np.int64], order: NDArray[np.int64]) -> pd.DataFrame:
@@ -295,7 +296,7 @@ def attribution(
     limit = _duration(lookback, "attribution", "lookback")
     last = acts.first_of_each(to)
     first = acts.first_of_each()
-    first = first[first["person_id"].isin(last["person_id"])]
+    first = first[first["person"].isin(last["person"])]
     last_touched = _with_value(acts, last, limit, acts.groups(acts.rows.index, by, spelling))
     touched = {
         name: index
@@ -311,7 +312,7 @@ def attribution(
         table[f"{prefix}people"], table[f"{prefix}share"] = people, people / max(len(last), 1)
     table = table.iloc[groups.ranked(table.iloc[:, 0])]
     notes = acts.notes
-    if touch != "last" and (earlier := int((~first["person_id"].isin(acts.started)).sum())):
+    if touch != "last" and (earlier := int((~acts.started[first["person"]]).sum())):
         notes.append(f"{counted(earlier, 'person', 'people')} acted before the first act in the frame")
     if touch != "first" and (passed := int((last_touched != last.index).sum())):
         length = _in_words(lookback, limit)
@@ -326,7 +327,7 @@ def _with_value(acts: Acts, rows: pd.DataFrame, limit: pd.Timedelta, groups: Gro
     """
     has_value = np.asarray((groups.labels.to_frame().astype("str") != NONE).any(axis=1))[groups.number]
     own, with_value = rows.index.to_series(), acts.rows.index.to_series().where(has_value)
-    latest = with_value.groupby(acts.rows["person_id"]).ffill().loc[rows.index].fillna(own).astype("int64")
+    latest = with_value.groupby(acts.rows["person"]).ffill().loc[rows.index].fillna(own).astype("int64")
     is_recent = rows["date"] - acts.rows["date"].loc[latest].set_axis(rows.index) <= limit
     return np.asarray(latest.where(is_recent, own), dtype="int64")
 
@@ -392,8 +393,7 @@ def growth(
     """
     checked_spelling(spelling)
     acts = Acts.of(actions, "number", IS_NEW, report="growth", include=include, by=by, timezone=timezone)
-    first = acts.first_of_each()
-    first = first[first["person_id"].isin(acts.started)]
+    first = acts.first_in_archive()
     new = first[first[IS_NEW].fillna(False)]
     groups = acts.groups(new.index, by, spelling)
     periods = group_periods(acts.clock_of(new), freq, report="growth")

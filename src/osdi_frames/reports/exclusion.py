@@ -5,13 +5,15 @@ A caller can also exclude acts by patterns of their source and referrer, which t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import counted, nearest, quoted
@@ -94,25 +96,34 @@ def exclude_sources(rows: pa.Table, patterns: Sequence[str]) -> pa.Table:
     return rows.set_column(rows.column_names.index(COLUMN), COLUMN, reasons)
 
 
+def left_out(frame: pd.DataFrame, include: Collection[str]) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    """Return which rows do not count, and their number by reason."""
+    if COLUMN not in frame.columns:
+        return np.zeros(len(frame), dtype=bool), {}
+    reasons = frame[COLUMN]
+    are_left_out = np.asarray(reasons.notna() & ~reasons.isin([*include]), dtype=bool)
+    counts = reasons[are_left_out].astype("str").value_counts()
+    order = dict.fromkeys([*(reason for reason in REASONS if reason in counts), *sorted(counts.index)])
+    return are_left_out, {reason: int(counts[reason]) for reason in order}
+
+
 def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, dict[str, int]]:
     """Return the rows that count, and the number of the others by reason."""
-    if COLUMN not in frame.columns:
-        return frame, {}
-    reasons = frame[COLUMN]
-    is_left_out = reasons.notna() & ~reasons.isin([*include])
-    if not is_left_out.any():
-        return frame, {}
-    counts = reasons[is_left_out].astype("str").value_counts()
-    order = dict.fromkeys([*(reason for reason in REASONS if reason in counts), *sorted(counts.index)])
-    return frame[~is_left_out], {reason: int(counts[reason]) for reason in order}
+    are_left_out, counts = left_out(frame, include)
+    return frame[~are_left_out] if counts else frame, counts
 
 
 def counted_rows(frame: pd.DataFrame, include: Collection[str], noun: str) -> tuple[pd.DataFrame, str]:
     """Return the rows that count, and a note on the others."""
-    if COLUMN not in frame.columns:
-        return frame, COUNTED_WHOLE
     rows, counts = split(frame, include)
-    return rows, note((reason, number, noun) for reason, number in counts.items())
+    return rows, note_on(frame, counts, noun)
+
+
+def note_on(frame: pd.DataFrame, counts: Mapping[str, int], noun: str) -> str:
+    """Return the note on the rows of a frame that are not counted."""
+    if COLUMN not in frame.columns:
+        return COUNTED_WHOLE
+    return note((reason, number, noun) for reason, number in counts.items())
 
 
 def note(counts: Iterable[tuple[str, int, str]], *, numbers: bool = True) -> str:

@@ -93,22 +93,23 @@ def engagement(
     acts = Acts.of(actions, "number", "is_new", report="engagement", include=include, timezone=timezone)
     periods = group_periods(acts.clock_of(acts.rows), period, report="engagement")
     ordinals = _ordinals(pd.DatetimeIndex(periods.labels), period)
-    of_act = pd.Series(ordinals[periods.number], acts.rows.index)
-    active = pd.DataFrame({"person": acts.rows["person_id"], "period": of_act}).dropna().drop_duplicates()
-    before = active.assign(period=active["period"] + 1)
-    is_retained = pd.MultiIndex.from_frame(active).isin(pd.MultiIndex.from_frame(before))
-    first = acts.first_of_each()
-    first = first[first["person_id"].isin(acts.started)]
+    of_act, person = periods.number.to_numpy(), acts.rows["person"].to_numpy()
+    # A person who is active in a period is one number, and one more in the period that follows it.
+    active = pd.unique((person * len(ordinals) + of_act)[person >= 0])
+    is_followed = np.append(np.diff(ordinals) == 1, False)
+    expected = active[is_followed[active % len(ordinals)]] + 1
+    first = acts.first_in_archive()
+    of_first = of_act[first.index]
     numbers = {
-        "people": active["period"],
-        "first": of_act[first.index],
-        "new": of_act[first.index[first["is_new"].fillna(False)]],
-        "known": of_act[first.index[first["is_new"].notna()]],
-        "retained": active["period"][is_retained],
-        "lapsed": before["period"],
+        "people": active % len(ordinals),
+        "first": of_first,
+        "new": of_first[first["is_new"].fillna(False).to_numpy("bool")],
+        "known": of_first[first["is_new"].notna()],
+        "retained": expected[pd.Index(expected).isin(active)] % len(ordinals),
+        "lapsed": expected % len(ordinals),
         "actions": of_act,
     }
-    counts = {name: of.value_counts().reindex(ordinals, fill_value=0).array for name, of in numbers.items()}
+    counts = {name: np.bincount(of, minlength=len(ordinals)) for name, of in numbers.items()}
     table = pd.DataFrame(counts, periods.labels).astype("int64")
     table["known"] = table["known"] / table["first"].where(table["first"] > 0)
     table.insert(5, "back", table["people"] - table["first"] - table["retained"])
@@ -191,25 +192,25 @@ def retention(
     acts = Acts.of(actions, *needs, report="retention", include=include, now=now, timezone=timezone)
     acts, doubtful_notes = acts.without_doubtful() if until is None else (acts, [])
     end = acts.known.newest if until is None else end_of(until, now, acts.zone, report="retention")
-    first = acts.first_of_each()
-    in_cohorts = first[first["person_id"].isin(acts.started)].reset_index(drop=True)
+    in_cohorts = acts.first_in_archive().reset_index(drop=True)
     cohorts = group_periods(acts.clock_of(in_cohorts), period, report="retention")
     starts = _ordinals(pd.DatetimeIndex(cohorts.labels), period)
     people = np.bincount(cohorts.number, minlength=len(cohorts.labels))
     table = pd.DataFrame({"people": people.astype("int64")}, cohorts.labels)
     if in_cohorts["date"].notna().any():
-        cohort_of = pd.Series(cohorts.number.array, in_cohorts["person_id"])
+        cohort_of = np.full(len(acts.started), -1)
+        cohort_of[in_cohorts["person"]] = cohorts.number
         active = acts.participations().dropna(subset="date")
-        active = active.assign(cohort=cohort_of.reindex(active["person_id"]).array).dropna(subset="cohort")
-        row = active["cohort"].to_numpy("int64")
-        later = _ordinals(pd.DatetimeIndex(active["clock"]), period) - starts[row]
+        active = active.assign(row=cohort_of[active["person"]]).query("row >= 0")
+        later = _ordinals(pd.DatetimeIndex(active["clock"]), period) - starts[active["row"]]
         last_ended = _ordinals(pd.DatetimeIndex([end]), period)[0] - 1
         last_column = last_ended - starts[cohorts.labels.notna()].min()
         columns = _columns(later, last_column, *_ordinals(_YEARS, period))
-        active = active.assign(row=row, later=later)
-        table = table.join(_shares(active, columns, people, starts, last_ended, table.index))
+        table = table.join(
+            _shares(active.assign(later=later), columns, people, starts, last_ended, table.index)
+        )
     notes = acts.notes
-    if others := len(first) - len(in_cohorts):
+    if others := len(acts.first_of_each()) - len(in_cohorts):
         notes.append(
             f"in no cohort: {counted(others, 'person', 'people')} whose first act is not in the frame"
         )
@@ -239,14 +240,13 @@ def _shares(
     index: pd.Index,
 ) -> pd.DataFrame:
     """Return the share of each cohort in each column, missing for periods after the last that ended."""
-    acted = (
-        active.drop_duplicates(["person_id", "later"]).groupby(["row", "later"]).size().unstack(fill_value=0)
-    )
-    acted = acted.reindex(index=range(len(index)), columns=columns, fill_value=0)
+    shown = active[active["later"].isin(columns)].drop_duplicates(["person", "later"])
+    places = shown["row"].to_numpy() * len(columns) + np.searchsorted(columns, shown["later"])
+    acted = np.bincount(places, minlength=len(index) * len(columns)).reshape(len(index), -1)
     is_known = (
         (people[:, None] > 0) & (starts[:, None] + columns <= last_ended) & np.asarray(index.notna())[:, None]
     )
-    shares = acted.to_numpy() / np.maximum(people, 1)[:, None]
+    shares = acted / np.maximum(people, 1)[:, None]
     return pd.DataFrame(np.where(is_known, shares, np.nan), index, [*map(int, columns)])
 
 
@@ -291,10 +291,11 @@ def repeats(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFra
     {1: 1, 2: 1}
     """
     acts = Acts.of(actions, "action", "subject_id", report="repeats", include=include)
-    participations = acts.participations()["person_id"].value_counts()
-    people = participations.value_counts().sort_index().astype("int64")
-    table = pd.DataFrame({"people": people, "share": people / max(people.sum(), 1)})
-    table.index = pd.Index(table.index.astype("int64"), name="participations")
+    people = np.bincount(np.bincount(acts.participations()["person"]))
+    numbers = np.flatnonzero(people[1:]) + 1
+    index = pd.Index(numbers, dtype="int64", name="participations")
+    table = pd.DataFrame({"people": people[numbers].astype("int64")}, index)
+    table["share"] = table["people"] / max(table["people"].sum(), 1)
     return noted(table, acts.notes)
 
 
@@ -338,7 +339,8 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
     {'ann': 2, '(none)': 1}
     """
     acts = Acts.of(actions, "action", "subject_id", report="hosts", include=include, by="person_id")
-    rows = acts.rows.assign(host=acts.frame["person_id"].astype("str").where(acts.rows["person_id"].notna()))
+    rows = acts.rows.astype({"subject_id": "str"})
+    rows = rows.assign(host=acts.frame["person_id"].astype("str").where(rows["person"] >= 0))
     hosted = rows[rows["action"] == "hosted"].dropna(subset=["host", "subject_id"])
     hosted = hosted[["host", "subject_id"]].drop_duplicates()
     rsvps = rows.loc[rows["action"] == "rsvped", ["subject_id"]].assign(rsvps=1)
@@ -410,13 +412,14 @@ def acts_by(
         actions, "action", "subject_id", report="acts_by", include=include, by=by, timezone=timezone
     )
     groups = acts.groups(acts.rows.index, by, spelling)
-    rows = acts.rows.assign(is_another=acts.are_participations())
+    person = acts.rows["person"]
+    rows = acts.rows.assign(person=person.where(person >= 0), is_another=acts.are_participations())
     grouped = rows.groupby(groups.number)
     table = pd.DataFrame(
         {
             "acts": grouped.size(),
             "participations": grouped["is_another"].sum(),
-            "people": grouped["person_id"].nunique(),
+            "people": grouped["person"].nunique(),
             "first": grouped["date"].min(),
             "last": grouped["date"].max(),
         }

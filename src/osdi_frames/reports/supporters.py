@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from osdi_frames.clock import TimeLike
 from osdi_frames.errors import InvalidArgument
@@ -85,16 +86,23 @@ class _Persons:
     """What people did, of acts in order of time."""
 
     rows: pd.DataFrame
-    """The acts with the number of their person, and whether they are another participation, and one of their action."""
-    ids: pd.Index
+    """Their acts; `person` is the number of the person, in the order of their first acts."""
+    count: int
+    """How many they are."""
+    are_counted: Mapping[str, NDArray[np.bool_]]
+    """Which acts each figure counts."""
 
     @classmethod
     def of(cls, acts: Acts) -> _Persons:
-        acts = acts.only(acts.rows["person_id"].notna())
-        number, ids = pd.factorize(acts.frame["person_id"].astype("str"))
-        of_action = acts.are_participations(of_action=True)
-        rows = acts.rows.assign(person=number, is_another=acts.are_participations(), of_action=of_action)
-        return cls(rows, pd.Index(ids, name="person_id"))
+        """Return what the people of acts did, of which none is of an unknown person."""
+        person, people = pd.factorize(acts.rows["person"])
+        action, of_action = acts.rows["action"], acts.are_participations(of_action=True)
+        are_counted = {
+            "acts": np.ones(len(person), dtype=bool),
+            "participations": acts.are_participations(),
+            **{name: of_action & (action == name).to_numpy() for name in ACTION_NAMES},
+        }
+        return cls(acts.rows.assign(person=person), len(people), are_counted)
 
     def counts(
         self, end: pd.Timestamp, months: int | None = None, figures: Iterable[str] = _FIGURES
@@ -103,23 +111,12 @@ class _Persons:
         is_within = ~(self.rows["clock"] >= end)
         if months is not None:
             is_within &= self.rows["clock"] >= end - pd.DateOffset(months=months)
-        rows = self.rows[is_within]
+        within, person = is_within.to_numpy(), self.rows["person"].to_numpy()
         counts = {
-            name: np.bincount(rows["person"][self._are(name, rows)], minlength=len(self.ids))
+            name: np.bincount(person[within & self.are_counted[name]], minlength=self.count)
             for name in figures
         }
-        return pd.DataFrame(counts, self.ids).astype("int64")
-
-    @staticmethod
-    def _are(figure: str, rows: pd.DataFrame) -> pd.Series:
-        """Return which rows a figure counts."""
-        if figure == "acts":
-            return rows["person"].notna()
-        return (
-            rows["is_another"]
-            if figure == "participations"
-            else rows["of_action"] & (rows["action"] == figure)
-        )
+        return pd.DataFrame(counts, range(self.count)).astype("int64")
 
     def levels(self, end: pd.Timestamp, levels: Levels) -> pd.Series:
         """Return the level at a time of each person who had acted."""
@@ -227,22 +224,24 @@ def supporters(
     {'ann': [2, 1, 0, False, 2], 'bob': [1, 1, 162, True, 1]}
     """
     acts, end, notes = _known(actions, as_of, now, include, timezone, "source", "title", report="supporters")
-    persons = _Persons.of(acts.only(~(acts.rows["clock"] >= end)))
+    counted_acts = acts.only((acts.rows["person"] >= 0) & ~(acts.rows["clock"] >= end))
+    persons = _Persons.of(counted_acts)
     ever = persons.counts(end)
     ever.insert(2, "participations_12m", persons.counts(end, 12, ["participations"])["participations"])
     ever.insert(3, "participations_6m", persons.counts(end, 6, ["participations"])["participations"])
-    first = persons.rows.drop_duplicates("person").set_axis(persons.ids)
-    dates = persons.rows.groupby("person")["date"].agg(["min", "max"]).set_axis(persons.ids)
-    clocks = persons.rows.groupby("person")["clock"].max().set_axis(persons.ids)
+    first = persons.rows.drop_duplicates("person")
+    ids = counted_acts.frame["person_id"].loc[first.index].astype("str")
+    by_person = persons.rows.groupby("person")
+    dates = by_person["date"].agg(["min", "max"])
     table = ever.assign(
         first=dates["min"],
         latest=dates["max"],
-        days_since=(end - clocks).dt.days.astype("Int64"),
-        first_source=first["source"],
-        first_title=first["title"],
+        days_since=(end - by_person["clock"].max()).dt.days.astype("Int64"),
+        first_source=first["source"].array,
+        first_title=first["title"].array,
         is_lapsing=persons.are_lapsing(end),
         level=persons.levels(end, levels),
-    )
+    ).set_axis(pd.Index(ids, name="person_id"))
     table = _with_others(table, people) if people is not None else table
     return noted(table.sort_index(), acts.notes, notes)
 
@@ -313,9 +312,7 @@ def supporter_amounts(
     acts = Acts.of(
         actions, "amount", "currency", report=report, include=include, by="person_id", timezone=timezone
     )
-    rows = acts.rows.assign(
-        person_id=acts.frame["person_id"].astype("str").where(acts.rows["person_id"].notna())
-    )
+    rows = acts.rows.assign(person_id=acts.frame["person_id"].astype("str").where(acts.rows["person"] >= 0))
     if as_of is not None:
         rows = rows[~(rows["clock"] >= end_of(as_of, None, acts.zone, report=report, argument="as_of"))]
     given = rows.dropna(subset=["person_id", "amount", "currency"])
@@ -377,7 +374,7 @@ def people_by_level(
     start = end - pd.DateOffset(months=1)
     if before is not None:
         start = end_of(before, now, acts.zone, report="people_by_level", argument="before")
-    persons = _Persons.of(acts)
+    persons = _Persons.of(acts.only(acts.rows["person"] >= 0))
     levels_before, levels_now = persons.levels(start, levels), persons.levels(end, levels)
     was = levels_before.reindex(levels_now.index)
     columns = {
