@@ -35,7 +35,7 @@ LAYERS = [
     {"client", "contents", "dask", "keywords", "page", "receiver", "sandbox"},
     {"shown_report"},
     {"archive"},
-    {"shortcuts"},
+    {"shared_people", "shortcuts"},
     {"cli"},
     {"__main__"},
 ]

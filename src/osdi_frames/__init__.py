@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from osdi_frames.reports.supporters import supporter_amounts as supporter_amounts
     from osdi_frames.reports.supporters import supporters as supporters
     from osdi_frames.reports.upcoming import upcoming as upcoming
+    from osdi_frames.shared_people import overlap as overlap
     from osdi_frames.shortcuts import (
         check as check,
     )
@@ -200,6 +201,7 @@ _HOMES = {
         "signatures_by_website",
         "signatures_over_time",
     ),
+    "shared_people": ("overlap",),
     "shortcuts": (
         "check",
         "export",

@@ -66,6 +66,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Limits": (of.Limits, {}),
     "local_to_utc": (of.local_to_utc, {"events": EVENTS}),
     "manifests": (of.manifests, {"source": "pulled"}),
+    "overlap": (of.overlap, {"a": SIGNATURES, "b": SIGNATURES, "by": "email", "min_count": 5}),
     "pseudonymize": (of.pseudonymize, {"frame": EVENTS, "key": b"k" * 32}),
     "write_csv": (of.write_csv, {"frame": EVENTS, "path": "a.csv"}),
     "write_excel": (of.write_excel, {"frame": EVENTS, "path": "a.xlsx"}),
