@@ -187,3 +187,67 @@ def test_attendances_by_campaign_say_which_frame_is_needed():
         of.attendances_by_campaign(
             attendances.drop(columns="event_id"), pd.DataFrame({"event_id": [], "event_campaign_id": []})
         )
+
+
+# Referrers, whose titles are those of their sponsors
+
+SPONSORED = st.lists(
+    st.tuples(
+        st.integers(1, 6),
+        st.sampled_from([None, "north", "North", "south", "web"]),
+        st.sampled_from([None, " ", "N", "S"]),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def signatures_of(groups):
+    """Give so many signatures of each referrer and sponsor."""
+    rows = [(referrer, sponsor) for number, referrer, sponsor in groups for _ in range(number)]
+    frame = pd.DataFrame(rows, columns=["referrer", "sponsor_title"], dtype="str")
+    people = [str(number) for number in range(len(frame))]
+    return frame.assign(person_id=people, created_date=pd.Timestamp("2026-05-01", tz="UTC"))
+
+
+@given(SPONSORED)
+def test_a_referrer_has_the_title_of_the_only_sponsor_of_its_acts(groups):
+    frame = signatures_of(groups)
+    made = of.signatures_by_referrer(frame)
+    sponsors = {}
+    for row in frame.fillna("").itertuples():
+        sponsors.setdefault(row.referrer.lower(), []).append(row.sponsor_title.strip())
+    several = len({one for some in sponsors.values() for one in some} - {""}) > 1
+    expected = {
+        code: some[0]
+        for code, some in sponsors.items()
+        if code and several and len(some) >= 5 and len({*some}) == 1 and some[0]
+    }
+    shown = made["title"].dropna() if "title" in made else pd.Series(dtype="str")
+    assert {code.lower(): title for code, title in shown.items()} == expected
+    assert_frame_equal(
+        made.drop(columns="title", errors="ignore"),
+        of.signatures_by_referrer(frame.drop(columns="sponsor_title")),
+    )
+
+
+def test_a_report_of_an_archive_shows_groups_in_place_of_their_codes():
+    deliveries = [
+        [
+            {
+                "osdi:signature": {
+                    "identifiers": [f"platform:{code}{number}"],
+                    "created_date": "2026-05-01T10:00:00Z",
+                    "platform:referrer_data": {"referrer": code},
+                },
+                "platform:sponsor": {"title": group},
+            }
+        ]
+        for code, group, count in (("group-n", "North", 9), ("group-s", "South", 7), ("p1", "North", 1))
+        for number in range(count)
+    ]
+    made = of.report(deliveries)
+    assert made["signatures_by_referrer"]["title"].fillna("").tolist() == ["North", "South", ""]
+    assert "North" in made.text("signatures_by_referrer")
+    hidden = of.report(deliveries, min_count=5)["signatures_by_referrer"]
+    assert hidden["title"].fillna("").to_dict() == {"group-n": "North", "group-s": "", "p1": ""}

@@ -29,6 +29,7 @@ from osdi_frames.reports.measures import IS_NEW
 from osdi_frames.reports.published import Made, Published, protect_reports
 from osdi_frames.reports.request import HEADLINE, ReportRequest
 from osdi_frames.reports.result import ReportResult
+from osdi_frames.reports.titles import SPONSOR
 from osdi_frames.resolving.filters import Filtering
 from osdi_frames.resolving.resolution import SNAPSHOTS, WHOLE
 from osdi_frames.tables import TABLES
@@ -45,7 +46,7 @@ def collect(
     batches: Iterable[tuple[str, pa.Table]], schemas: Mapping[str, pa.Schema], request: ReportRequest
 ) -> dict[str, pd.DataFrame]:
     """Collect batches of rows into a frame for each table; each batch is condensed at once, to save memory."""
-    keys = {key for report in request.reported for key in report.keys} | {exclusion.COLUMN}
+    keys = {key for report in request.reported for key in report.keys} | {exclusion.COLUMN, SPONSOR}
     parts: dict[str, list[pa.Table]] = {}
     titles = ((name, TABLES[name].schema(TABLES[name].select(ids))) for name, ids in request.titles.items())
     all_schemas = {**schemas, **{f"{WHOLE}{name}": schema for name, schema in titles}}

@@ -43,7 +43,7 @@ def attendances_by_referrer(
     include: Collection[str] = (),
     spelling: Spelling = "merged",
 ) -> pd.DataFrame:
-    """Count the attendances of each referrer code, most first.
+    """Count the attendances of each referrer code, most first, with titles as `signatures_by_referrer` has them.
 
     See `attendances_by`.
 

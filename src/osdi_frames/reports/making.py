@@ -22,6 +22,7 @@ from osdi_frames.reports.columns import (
     convert_columns,
     in_zone,
     refuse_lacking,
+    text,
     utc,
     zone_for,
     zone_note,
@@ -31,7 +32,7 @@ from osdi_frames.reports.known import Duration
 from osdi_frames.reports.measures import Grouped
 from osdi_frames.reports.report import Joined, Report
 from osdi_frames.reports.spelling import Spelling, checked_spelling, contexts
-from osdi_frames.reports.titles import Titled, distinct_labels
+from osdi_frames.reports.titles import REFERRER, SPONSOR, Titled, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import NONE
 
@@ -40,6 +41,8 @@ _COLUMNS: Final = {
     table.name: frozenset(column.name for column in table.columns)
     for table in map(main_table, element_types())
 }
+#: The number of acts from which a sponsor that all of them have is taken for that of the referrer.
+_FEWEST: Final = 5
 _DECLARED: Final = frozenset().union(*_COLUMNS.values())
 
 Share: TypeAlias = Literal["total", "within"]
@@ -95,6 +98,8 @@ def make(
     result = _compute(report, frame, rows, groups, counting)
     if titles is not None and titled:
         result = _titled(result, titles, titled, name=report.name)
+    if keys == [REFERRER] and report.kind == "groups" and SPONSOR in frame:
+        result = _with_sponsors(result, frame[SPONSOR], groups)
     notes = [note, unknown_note, zone_note(frame, needs), *groups.notes]
     result = in_zone(result, zone_for(frame, counting.timezone, "created_date"))
     result.attrs["note"] = "\n".join(filter(None, notes))
@@ -121,7 +126,7 @@ def _with_needed_columns(
     """Return a frame with the columns that a report reads, as pandas, with its joined key."""
     optional = (name for measure in report.measures for name in (*measure.needs, *measure.uses))
     columns = {*_needs(report, None), *optional, *keys, *contexts(keys), *report.columns}
-    columns |= {exclusion.COLUMN, *(joined_by(report.table) if with_actions else ())}
+    columns |= {exclusion.COLUMN, SPONSOR, *(joined_by(report.table) if with_actions else ())}
     original, frame = frame, as_frame(frame, caller=report.name, example=report.reader, columns=columns)
     _refuse_other_table(report, original.columns if hasattr(original, "dask") else frame.columns)
     return _join(report, report.joined, frame, joined) if report.joined else frame
@@ -313,3 +318,19 @@ def _titled(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name:
         report.insert(0, "title", pd.Series([known.get(id_) for id_ in ids], report.index, dtype="str"))
         return report
     return report.rename(columns=distinct_labels({column: known.get(column) for column in report.columns}))
+
+
+def _with_sponsors(report: pd.DataFrame, sponsors: pd.Series, groups: Groups) -> pd.DataFrame:
+    """Add the column `title`, with the group whose code a referrer is: the one sponsor of all of its acts.
+
+    Few acts can have the same one by chance, and those of a group's own archive all have that group.
+    """
+    sponsors = text(sponsors).str.strip().reset_index(drop=True)
+    by_referrer = sponsors.mask(sponsors == "").groupby(groups.number)
+    count = by_referrer.count()
+    is_same = (by_referrer.nunique() == 1) & (count == by_referrer.size()) & (count >= _FEWEST)
+    titles = by_referrer.first().where(is_same).reindex(range(len(groups.labels)))
+    titles = titles.set_axis(groups.labels).drop(NONE, errors="ignore").reindex(report.index)
+    if sponsors.nunique() > 1 and titles.notna().any():
+        report.insert(0, "title", titles.astype("str"))
+    return report

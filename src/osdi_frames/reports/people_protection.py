@@ -16,6 +16,7 @@ from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.reports.protection import Counts, RowMask, hide_in_line, leaves_open
+from osdi_frames.reports.titles import REFERRER
 
 Protect: TypeAlias = Callable[[pd.DataFrame, int], pd.DataFrame]
 """A function that hides the counts of a report below a number."""
@@ -274,12 +275,13 @@ def _rows(columns: Sequence[Counts], below: int) -> RowMask | None:
 def without(report: pd.DataFrame, hidden: RowMask | None, *, in_time: bool = False) -> pd.DataFrame:
     """Make all values of hidden rows missing, except for titles; None as `hidden` removes all rows.
 
-    Hidden rows come last, in the order of the index, unless the report is in the order of time or steps.
+    Referrers have a title only if they have some acts, so that of a hidden one is missing, too. Hidden rows come last,
+    in the order of the index, unless the report is in the order of time or steps.
     """
     if hidden is None:
         return report.iloc[:0]
     shown = report.astype({name: "Int64" for name in report if is_integer_dtype(report[name].dtype)})
-    for name in shown.columns.drop("title", errors="ignore"):
+    for name in shown.columns.drop([] if REFERRER in shown.index.names else "title", errors="ignore"):
         shown[name] = shown[name].mask(hidden)
     last = shown[hidden] if "of_first" in report else shown[hidden].sort_index()
     return shown if in_time else pd.concat([shown[~hidden], last])

@@ -14,7 +14,7 @@ from osdi_frames.reports.groups import By, Period, named_keys
 from osdi_frames.reports.known import Duration
 from osdi_frames.reports.measures import KEPT, Measure
 from osdi_frames.reports.spelling import Spelling, contexts
-from osdi_frames.reports.titles import TITLED, Titled
+from osdi_frames.reports.titles import REFERRER, SPONSOR, TITLED, Titled
 
 TablesRead: TypeAlias = Mapping[str, pd.DataFrame]
 """The rows of an archive that were read for its report, by table, with excluded ones."""
@@ -217,7 +217,8 @@ class Report:
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
         """The columns that it needs, by table."""
-        return self.needs or {self.read_from: (*self.columns, *contexts(self.keys))}
+        sponsor = [SPONSOR] if self.keys == (REFERRER,) else []
+        return self.needs or {self.read_from: (*self.columns, *contexts(self.keys), *sponsor)}
 
     @property
     def reader(self) -> str:

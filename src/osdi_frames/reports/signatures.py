@@ -68,7 +68,9 @@ def signatures_by_referrer(
 ) -> pd.DataFrame:
     """Count the signatures of each referrer code, most first.
 
-    A referrer often is the sponsoring group's own code, not a person's (interface 2.7).
+    A referrer often is the sponsoring group's own code, not a person's (interface 2.7). If the frame has the column
+    `sponsor_title` with several groups, and five or more signatures of a referrer are all of one of them, this is its
+    `title`, which plots and the page show in place of the code.
 
     See `signatures_by`.
 

@@ -1,4 +1,4 @@
-"""Titles of campaigns, petitions and events in place of their ids, and the names of columns in sentences."""
+"""Titles of campaigns, petitions, events and groups in place of their ids, and the names of columns in sentences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ CAMPAIGN_TITLES: Final = Titled("event_campaign_id", "event_campaigns", "campaig
 PETITION_TITLES: Final = Titled("petition_id", "petitions", "petitions")
 EVENT_TITLES: Final = Titled("event_id", "events", "events")
 TITLED: Final = (CAMPAIGN_TITLES, PETITION_TITLES, EVENT_TITLES)
-_KEYS: Final = frozenset(titled.key for titled in TITLED)
+#: The code of a group, and the column with the group of an act, which is its title.
+REFERRER, SPONSOR = "referrer", "sponsor_title"
+_KEYS: Final = frozenset([*(titled.key for titled in TITLED), REFERRER])
 
 _START: Final = 8  # characters of the first part of a UUID
 
