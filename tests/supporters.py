@@ -90,12 +90,18 @@ def end_of(as_of: datetime | str | None, rows: list[Act]) -> datetime | None:
     return as_of or (last and last + timedelta(microseconds=1))
 
 
+def declared_dtypes(table: str) -> pd.Series:
+    return of.open([]).table(table).dtypes
+
+
 def check_supporters(rows: list[Act], actions: pd.DataFrame, as_of: datetime | str | None) -> None:
     """Check one row a person, of acts up to a time."""
     end = end_of(as_of, rows) or datetime(1970, 1, 1, tzinfo=UTC)
     known = up_to(rows, end)
     people = sorted({row["person_id"] for row in counted(known) if row["person_id"]})
     made = of.supporters(actions, pd.DataFrame({"person_id": ["zoe", *people[:1]]}), as_of=as_of)
+    assert made.dtypes.equals(declared_dtypes("supporters"))
+    made = made.set_index("person_id")
     assert made.index.tolist() == [*people, "zoe"]
     assert made.loc["zoe"].drop(["first", "latest", "days_since", "first_source", "first_title"]).eq(0).all()
     for name in people:
@@ -141,7 +147,9 @@ def check_amounts(rows: list[Act], actions: pd.DataFrame) -> None:
         if row["person_id"] and row["amount"] is not None and row["currency"]:
             key = row["person_id"], row["currency"]
             expected[key] = expected.get(key, Decimal(0)) + row["amount"]
-    assert of.supporter_amounts(actions)["amount"].to_dict() == expected
+    made = of.supporter_amounts(actions)
+    assert made.dtypes.equals(declared_dtypes("supporter_amounts"))
+    assert made.set_index(["person_id", "currency"])["amount"].to_dict() == expected
     gifts = [row for row in counted(rows) if row["amount"] is not None]
     made = of.amounts_by(actions, "source")
     assert made["gifts"].is_monotonic_decreasing

@@ -237,7 +237,8 @@ def test_every_table_is_a_method_and_what_only_its_frame_has_names_the_call(litt
         for name, method in inspect.getmembers_static(of.Archive)
         if hasattr(method, "table")
     }
-    assert methods == {name: name for name in TABLES} | {"campaigns": "event_campaigns"}
+    read = TABLES.keys() - {"supporters", "supporter_amounts"}  # methods with arguments of their own
+    assert methods == {name: name for name in read} | {"campaigns": "event_campaigns"}
     for name in ("donations", "signature_tags", "actions"):
         pd.testing.assert_frame_equal(getattr(archive, name)(), archive.table(name))
         assert getattr(archive, name).__doc__.startswith(TABLES[name].meaning)

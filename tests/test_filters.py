@@ -20,7 +20,7 @@ EVERY = [*TABLES]
 WITH_ROWS = [
     *("events", "event_reminders", "event_identifiers", "event_campaigns", "attendances", "petitions"),
     *("signatures", "signature_tags", "signature_emails", "forms", "submissions"),
-    *("uploads", "upload_tags", "people", "taggings", "actions"),
+    *("uploads", "upload_tags", "people", "taggings", "actions", "supporters"),
 ]
 
 
@@ -30,7 +30,8 @@ def with_children(*names):
 
 
 OF_PEOPLE = ["taggings", "uploads"]
-ACTED = ["people", *OF_PEOPLE, "actions"]
+OF_ACTIONS = ["actions", "supporters", "supporter_amounts"]
+ACTED = ["people", *OF_PEOPLE, *OF_ACTIONS]
 #: The tables that each filter leads to; a period leads to all.
 LED_TO = {
     "campaign": with_children("event_campaigns", "events", "attendances", *ACTED),
@@ -72,6 +73,10 @@ def joined(tables, filters):
     if filters.keys() - {"since", "until"}:
         for name in OF_PEOPLE:
             kept[name] = among(kept[name], "person_id", kept["actions"]["person_id"].dropna())
+    if "supporters" in kept:
+        kept["supporters"] = of.supporters(kept["actions"], kept["people"])
+    if "supporter_amounts" in kept:
+        kept["supporter_amounts"] = of.supporter_amounts(kept["actions"])
     for name in kept:
         main = next((of for of in kept if TABLES[of].element == TABLES[name].element), name)
         if main != name:
@@ -355,7 +360,7 @@ def test_without_deduplication_any_version_of_an_event_decides():
     assert archive.attendances(["event_id"], dedupe="message")["event_id"].tolist() == ["event3"]
     assert archive.events(["event_id"], dedupe=False)["event_id"].tolist() == ["event3"]
     assert archive.attendances(["event_id"]).empty
-    for name in ("people", "taggings", "actions"):
+    for name in ("people", "taggings", "actions", "supporters"):
         with pytest.raises(InvalidArgument, match=r"(by|of) resolved acts"):
             archive.table(name, dedupe=False)
 
@@ -366,7 +371,7 @@ def test_a_partition_has_no_rows_that_are_kept_by_those_of_others(tmp_path):
     parts = of.open(tmp_path).where(campaign="c").partitions(count=3)
     with warnings.catch_warnings(action="ignore", category=SourceWarning):
         assert sum(len(part.events()) for part in parts) == 2
-    for name in ("attendances", "people", "actions"):
+    for name in ("attendances", "people", "actions", "supporters"):
         with pytest.raises(InvalidArgument, match=f"keeps {name} by rows that other partitions can have"):
             parts[0].table(name)
     assert "attendances" not in {*parts[1].contents.types.get("table", [])}

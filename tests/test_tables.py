@@ -20,6 +20,7 @@ DTYPES = {
     "int64": "Int64",
     "float64": "float64",
     "decimal": "decimal128(15, 2)[pyarrow]",
+    "decimal(38)": "decimal128(38, 2)[pyarrow]",
     "utc": "datetime64[us, UTC]",
     "local": "datetime64[us]",
     "list<string>": "object",

@@ -22,6 +22,7 @@ from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tabl
 from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
 from osdi_frames.table_methods import TableMethods
+from osdi_frames.tables import table as declared
 
 if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no Parquet and no cluster
     import dask.dataframe as dd
@@ -54,9 +55,9 @@ class Archive(TableMethods):
         """Return the part of the archive that passes filters.
 
         A filter holds for every table that leads to it. Child tables follow their element, `actions` the remaining
-        rows, `people` the remaining actions. A table that does not lead to every filter is refused by name; `tables`,
-        `export` and reports leave it out and say so. What is left out still counts for the numbers of acts, `is_first`,
-        `is_new`, what acts take from people, what is gone or excluded, and titles in reports.
+        rows, `people` and `supporters` the remaining actions. A table that does not lead to every filter is refused by
+        name; `tables`, `export` and reports leave it out and say so. What is left out still counts for the numbers of
+        acts, `is_first`, `is_new`, what acts take from people, what is gone or excluded, and titles in reports.
 
         Parameters
         ----------
@@ -159,26 +160,35 @@ class Archive(TableMethods):
     def supporters(self, as_of: TimeLike | None = None, *, levels: Levels | None = None) -> pd.DataFrame:
         """Return one row a person: how often, when and how they took part, and their level.
 
-        It is `osdi_frames.supporters` of the actions and people. Do not publish it, as its rows are persons.
+        It is `osdi_frames.supporters` of the actions and people; without arguments it is the table ``supporters``,
+        which `table`, `export` and `dask` have, too. Do not publish it, as its rows are persons.
 
         Examples
         --------
         >>> import osdi_frames as of
         >>> person = {"osdi:person": {"href": "/people/ann"}}
         >>> signature = {"identifiers": ["platform:1"], "created_date": "2026-05-01T10:00:00Z", "_links": person}
-        >>> of.open([[{"osdi:signature": signature}]]).supporters()[["signed", "level"]].to_dict("index")
-        {'ann': {'signed': 1, 'level': 1}}
+        >>> of.open([[{"osdi:signature": signature}]]).supporters()[["person_id", "signed", "level"]]
+          person_id  signed  level
+        0       ann       1      1
         """
-        from osdi_frames.reports.supporters import READS, Levels, supporters
+        from osdi_frames.reports.supporters import Levels, supporters
 
-        read = self.tables(READS)
+        read = self._parts_of("supporters")
         return supporters(read["actions"], read["people"], as_of=as_of, levels=levels or Levels())
 
     def supporter_amounts(self, as_of: TimeLike | None = None) -> pd.DataFrame:
-        """Return what each person gave, by currency: `osdi_frames.supporter_amounts` of the actions."""
-        from osdi_frames.reports.supporters import READS_OF_AMOUNTS, supporter_amounts
+        """Return what each person gave, by currency: `osdi_frames.supporter_amounts` of the actions.
 
-        return supporter_amounts(self.tables(READS_OF_AMOUNTS)["actions"], as_of=as_of)
+        Without arguments it is the table ``supporter_amounts``.
+        """
+        from osdi_frames.reports.supporters import supporter_amounts
+
+        return supporter_amounts(self._parts_of("supporter_amounts")["actions"], as_of=as_of)
+
+    def _parts_of(self, name: str) -> dict[str, pd.DataFrame]:
+        """Return the tables that a computed one is made of, by name."""
+        return self.tables({part.name: columns for part, columns in declared(name).made_of.items()})
 
     def scan(
         self, name: str, columns: Columns = None, *, dedupe: Dedupe = True, people: bool = True

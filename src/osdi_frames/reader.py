@@ -28,8 +28,7 @@ from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
 from osdi_frames.sources.partitions import SIZE, Map, cut, together
 from osdi_frames.sources.source import FilePartition, Part, Source, at_hand, parts_of
 from osdi_frames.sources.source import read as candidates
-from osdi_frames.tables import TABLES, element_types, known_prefixes, main_table
-from osdi_frames.tables.actions import ACTIONS
+from osdi_frames.tables import COMPUTED, TABLES, element_types, known_prefixes, main_table
 
 if TYPE_CHECKING:
     from osdi_frames.store.store import Reading, Store
@@ -121,8 +120,8 @@ class Reader:
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
-                for name, some in found(connection):
-                    yield name, some.drop_columns([ELEMENT])
+                read = ((name, some.drop_columns([ELEMENT])) for name, some in found(connection))
+                yield from _with_computed(read, resolution) if resolution.computed else read
                 connection.release()
             if self.store is not None and observer.lacks(plan):  # stored documents are not seen
                 observer.first = self.first_documents()
@@ -172,9 +171,8 @@ class Reader:
         """Open the store of this source."""
         from osdi_frames.store.store import Store  # without one a reading needs no Parquet
 
-        every = Resolution(
-            Request(dict.fromkeys(set(TABLES) - {ACTIONS.name}), prefix=self.prefix, inspects=True)
-        )
+        tables = dict.fromkeys(name for name, table in TABLES.items() if table not in COMPUTED)
+        every = Resolution(Request(tables, prefix=self.prefix, inspects=True))
         return Store.of(folder, self.paths, every.plan, self.limits or DEFAULT_LIMITS)
 
     def first_documents(self) -> list[bytes]:
@@ -280,7 +278,7 @@ class Reader:
         if not isinstance(self.source, FilePartition):
             raise InvalidArgument("collect_part is for what `partitions` returned")
         policy, resolution = Policy(self.on_error), Resolution(request)
-        tables: dict[str, list[pa.Table]] = {name: [] for name in resolution.schemas}
+        tables: dict[str, list[pa.Table]] = {name: [] for name in resolution.read}
         with engine() as connection:
             resolver = Resolver(resolution, connection)
             for group in self._groups(resolution.plan, Observer(policy), cores=1):
@@ -327,6 +325,13 @@ class TableMethod:
 
     def __get__(self, reader: Reader | None, owner: type[Reader]) -> TableCall:
         return TableCall(self.table, reader)
+
+
+def _with_computed(rows: Rows, resolution: Resolution) -> Rows:
+    """Yield rows, and those of the tables that are computed of them."""
+    from osdi_frames.computed import with_computed  # most readings need no reports
+
+    return with_computed(rows, resolution)
 
 
 def _results(opened: AbstractContextManager[Reading]) -> Iterator[GroupResult]:

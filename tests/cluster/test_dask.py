@@ -144,7 +144,13 @@ def test_persons_and_their_blocks_are_the_same_over_all_partitions(tmp_path, her
     assert signatures["person_id"].to_list()[:3] == ["ann", "ann", "after"]
     # The postal code alone of the last act is a part of what is known of its person.
     assert signatures["location_address"].notna().to_list() == [True, True, True, True, False, True]
-    for table, count in (("signatures", 7), ("people", 3), ("signature_addresses", 2), ("actions", 3)):
+    for table, count in (
+        ("signatures", 7),
+        ("people", 3),
+        ("signature_addresses", 2),
+        ("actions", 3),
+        ("supporters", 3),
+    ):
         agreed(tmp_path, table, count)
     agreed(tmp_path, "signatures", 1, columns=["person_id", "location_region"])
 
@@ -156,7 +162,8 @@ def test_filters_follow_relations_over_all_partitions(mixed, here):
     }
     for table in ("event_reminders", "people"):
         agreed(mixed, table, 2, campaign)
-    agreed(mixed, "actions", 2, {"since": "2025-06", "status": "confirmed"})
+    for table in ("actions", "supporters", "supporter_amounts"):
+        agreed(mixed, table, 2, {"since": "2025-06", "status": "confirmed"})
     agreed(mixed, "attendances", 2, campaign, dedupe=False)
     with pytest.raises(UnknownValue, match="no campaign is 'x'"):
         archive.where(campaign="x").dask("attendances", npartitions=3).compute()

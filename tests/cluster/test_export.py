@@ -21,7 +21,7 @@ def small(monkeypatch):
         yield
 
 
-SOME = ("events", "signatures", "signature_tags", "people", "actions")
+SOME = ("events", "signatures", "signature_tags", "people", "actions", "supporters")
 
 
 @pytest.mark.parametrize("tables", [SOME, pytest.param(tuple(TABLES), marks=pytest.mark.long)], ids=len)

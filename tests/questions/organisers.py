@@ -17,7 +17,7 @@ def who_moved_between_levels_this_year(actions):
 
 
 def who_gave_fifty_dollars(archive):
-    given = archive.supporter_amounts().xs("USD", level="currency")
+    given = archive.supporter_amounts().query("currency == 'USD'")
     return given[given.amount >= 50].sort_values("amount", ascending=False)
 
 

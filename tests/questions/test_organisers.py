@@ -41,9 +41,9 @@ def test_who_moved_between_levels_this_year(tables):
 
 
 def test_who_gave_fifty_dollars(archive):
-    amounts = organisers.who_gave_fifty_dollars(archive)["amount"]
-    assert amounts.tolist() == [1000, 500, 105, 100, 100, 100, 55, 55, 50, 50, 50, 50]
-    assert [person[:8] for person in amounts.index[:3]] == ["fe369051", "8bbad9dc", "7aa9a1f6"]
+    given = organisers.who_gave_fifty_dollars(archive)
+    assert given["amount"].tolist() == [1000, 500, 105, 100, 100, 100, 55, 55, 50, 50, 50, 50]
+    assert given["person_id"].str[:8].tolist()[:3] == ["fe369051", "8bbad9dc", "7aa9a1f6"]
 
 
 def test_new_people_by_letter(tables):

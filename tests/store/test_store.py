@@ -365,13 +365,18 @@ def test_an_erasure_takes_the_person_out_of_the_store(tmp_path: Path, kept: Path
     received = tmp_path / "received"
     other = signature("bob-2", "bob@example.org", identifiers=["platform:2"])
     receive(received, [f"[{ANN}]".encode(), f"[{other}]".encode()])
+    archive = of.open(received, store=kept)
     for _ in range(2):
-        of.read_signatures(received, store=kept)
+        assert archive.tables(["signatures", "supporters"])["supporters"]["person_id"].tolist() == [
+            "ann-1",
+            "bob-2",
+        ]
     for name in ("segment-*", "resolved-*"):
         assert "ann-1" in str([pq.read_table(path).to_pylist() for path in kept.glob(f"{name}/*.parquet")])
     erase(received, persons=["ann-1"], store=kept)
     assert not [*kept.rglob("*.parquet")]
-    assert "ann-1" not in str(of.read_signatures(received, store=kept).to_dict())
+    assert "ann-1" not in str(archive.signatures().to_dict())
+    assert archive.supporters()["person_id"].tolist() == ["bob-2"]
 
 
 # --- every command -------------------------------------------------------------------------------------

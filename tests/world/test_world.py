@@ -275,9 +275,10 @@ def differences(
     truth = Truth(world, people=people)
     with warnings.catch_warnings(action="ignore", category=SourceWarning):
         for _ in range(stored or 1):
-            frames = archive.tables([*KEYS, "actions"], people=people)
+            frames = archive.tables([*KEYS, "actions", "supporters"], people=people)
         reports = archive.report(now=AFTER_ALL) if people else {}
     done = acts.actions(truth)
+    supporters = frames.pop("supporters")
     found = differing(frames, truth.tables | {"actions": done}, folder / "archive")
     if filters and not found:
         of_part = in_part(archive, folder / "archive", truth, done, filters)
@@ -286,6 +287,7 @@ def differences(
         return found
     if thorough:
         check_people_reports(done, frames["actions"])
+        pd.testing.assert_frame_equal(supporters, of.supporters(frames["actions"], frames["people"]))
     if people:
         check_analyses(reports, frames["actions"])
         found += differing_reports(reports, figures.reports(truth, done))

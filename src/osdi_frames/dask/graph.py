@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -22,6 +23,7 @@ from dask.dataframe.dask_expr._expr import Projection, determine_column_projecti
 from dask.dataframe.dask_expr.io.io import IO
 from distributed import warn
 
+from osdi_frames.computed import Computing
 from osdi_frames.engine import Engine, engine
 from osdi_frames.frames import frame
 from osdi_frames.parsing.plan import ELEMENT
@@ -87,8 +89,9 @@ def graph(
     (`name`, number) calls `finish` with what is resolved of one.
     """
     numbers, resolution, last = range(len(parts)), Resolution(request), len(parts)
-    read, notes, lent, titles, known, acted = (
-        f"{name}-{step}" for step in ("read", "notes", "lent", "titles", "known", "acted")
+    read, notes, lent, titles, known, acted, finished, passed = (
+        f"{name}-{step}"
+        for step in ("read", "notes", "lent", "titles", "known", "acted", "finished", "passed")
     )
     decided, named, persons = ((f"{name}-{step}", 0) for step in ("decided", "named", "persons"))
     tasks: dict[Keys, Any] = {(read, number): (_read, parts[number], request) for number in numbers}
@@ -115,16 +118,21 @@ def graph(
         tasks[persons] = (_persons, request, every)
     for number in numbers:
         who = persons if resolution.waiting else []
-        tasks[name, number] = (_finished, finish, *of[number], shared, who)
+        tasks[finished, number] = (_finished, finish, *of[number], shared, who)
+        tasks[name, number] = (itemgetter(0), (finished, number))
     if resolution.actions:
-        tasks[name, last] = (_with_actions, finish, request, every, last)
+        tasks |= {(passed, number): (itemgetter(1), (finished, number)) for number in numbers}
+        tasks[name, last] = (
+            *(_computed, finish, request, every, [(passed, number) for number in numbers]),
+            last,
+        )
     return tasks
 
 
 def partition_count(request: Request, parts: Sequence[Reader]) -> int:
     """Count the partitions of what is asked.
 
-    Actions are one of their own, after all others.
+    Tables that are computed are one of their own, after all others.
     """
     return len(parts) + bool(Resolution(request).actions)
 
@@ -255,8 +263,12 @@ def _finished(
     lent: Any,
     known: Any,
     persons: list[pa.Array],
-) -> Any:
-    """Call a function with the resolved rows of a partition."""
+) -> tuple[Any, Mapping[str, SpilledTables]]:
+    """Call a function with the resolved rows of a partition.
+
+    Return what it returns, and the rows that tables are computed of.
+    """
+    computing = Computing(Resolution(request))
     with engine() as connection:
         resolver = _resolver(connection, request, part, number, decided, lent, known)
         selection = resolver.selection
@@ -269,7 +281,7 @@ def _finished(
             for name, some in chain(resolved, selection.waiting(resolver)):
                 yield name, some.drop_columns([ELEMENT])
 
-        return finish(rows(), number)
+        return finish(computing.shown(rows()), number), computing.parts
 
 
 def _opened(acted: Sequence[Sequence[tuple[str, pa.Buffer]]]) -> Rows:
@@ -287,11 +299,21 @@ def _persons(request: Request, acted: Any) -> list[pa.Array]:
     return found
 
 
-def _with_actions(finish: Callable[[Rows, int], Any], request: Request, acted: Any, number: int) -> Any:
-    """Call a function with the actions of all partitions."""
+def _computed(
+    finish: Callable[[Rows, int], Any],
+    request: Request,
+    acted: Any,
+    passed: Sequence[Mapping[str, SpilledTables]],
+    number: int,
+) -> Any:
+    """Call a function with the rows of the tables that are computed of all partitions."""
+    resolution = Resolution(request)
+    computing = Computing(resolution)
+    computing.add(passed)
     with engine() as connection:
-        rows = with_actions(_opened(acted), Resolution(request), connection, [])
-        return finish(((name, some.drop_columns([ELEMENT])) for name, some in rows), number)
+        actions = with_actions(_opened(acted), resolution, connection, [])
+        shown = computing.shown((name, some.drop_columns([ELEMENT])) for name, some in actions)
+        return finish(chain(shown, computing.computed()), number)
 
 
 class ReadTable(IO):  # type: ignore[misc] # Dask has no types

@@ -36,10 +36,8 @@ from osdi_frames.reports.groups import By, Groups, group, named_keys
 from osdi_frames.reports.known import RECEIPTS, Known, latest_time
 from osdi_frames.reports.measures import IS_NEW
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
-from osdi_frames.tables.actions import ACTS
+from osdi_frames.tables.actions import ACTION_NAMES, ACTS
 
-#: The values of the column `action`, `hosted` last.
-ACTION_NAMES: Final = tuple(act.action for act in sorted(ACTS, key=lambda act: act.table.name == "events"))
 #: The table of each action, and the actions that are another participation each day, and each time.
 _TABLES: Final = {act.action: act.table.name for act in ACTS}
 _DAILY, _EACH = ([act.action for act in ACTS if act.once == once] for once in ("a day", "each"))

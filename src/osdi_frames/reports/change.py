@@ -16,7 +16,7 @@ from osdi_frames.errors import InvalidArgument, MissingColumn
 from osdi_frames.frames import as_frame
 from osdi_frames.messages import counted, quoted
 from osdi_frames.reports import exclusion
-from osdi_frames.reports.acts import ACTION_NAMES, Acts, not_known_to_be_new, noted
+from osdi_frames.reports.acts import Acts, not_known_to_be_new, noted
 from osdi_frames.reports.columns import (
     Clock,
     Convert,
@@ -33,6 +33,7 @@ from osdi_frames.reports.groups import By, group, named_keys
 from osdi_frames.reports.known import RECEIPTS, Duration, Known, duration, end_of, latest_time
 from osdi_frames.reports.measures import IS_NEW, Z, show_key
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
+from osdi_frames.tables.actions import ACTION_NAMES
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,25 +8,21 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from osdi_frames.clock import TimeLike
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import as_frame
+from osdi_frames.frames import frame as to_frame
 from osdi_frames.messages import nearest, quoted
-from osdi_frames.reports.acts import ACTION_NAMES, Acts, noted
+from osdi_frames.reports.acts import Acts, noted
 from osdi_frames.reports.columns import converted, refuse_lacking, text
 from osdi_frames.reports.known import end_of
+from osdi_frames.tables.actions import ACTION_NAMES
+from osdi_frames.tables.schema import Table
+from osdi_frames.tables.supporters import SUPPORTER_AMOUNTS, SUPPORTERS
 
-#: The columns that `supporters` and `supporter_amounts` read, by table.
-READS: Final = {
-    "actions": (
-        *("person_id", "date", "action", "subject_id", "source", "title"),
-        *("received_at", "excluded"),
-    ),
-    "people": ("person_id",),
-}
-READS_OF_AMOUNTS: Final = {"actions": ("person_id", "date", "amount", "currency", "excluded")}
 #: Months within which somebody acted who can lapse, and the last of these in which they did not.
 _ACTIVE, _QUIET = 12, 3
 #: The end of acts just after the newest one.
@@ -110,7 +106,7 @@ class _Persons:
         """Return what each person did before a time, ever or in the last months: a column for each figure."""
         is_within = ~(self.rows["clock"] >= end)
         if months is not None:
-            is_within &= self.rows["clock"] >= end - pd.DateOffset(months=months)
+            is_within &= self.rows["clock"] >= _months_before(end, months)
         within, person = is_within.to_numpy(), self.rows["person"].to_numpy()
         counts = {
             name: np.bincount(person[within & self.are_counted[name]], minlength=self.count)
@@ -127,6 +123,14 @@ class _Persons:
         """Return whether each person acted in the year before a time, and not in the last months."""
         year, quiet = (self.counts(end, months, ["acts"])["acts"] for months in (_ACTIVE, _QUIET))
         return (year > 0) & (quiet == 0)
+
+
+def _months_before(end: pd.Timestamp, months: int) -> pd.Timestamp:
+    """Return the time some months before another; of the first year there is, the beginning."""
+    try:
+        return end - pd.DateOffset(months=months)
+    except (ValueError, OverflowError):
+        return pd.Timestamp(year=1, month=1, day=1)
 
 
 def _known(
@@ -189,8 +193,9 @@ def supporters(
     Returns
     -------
     DataFrame
-        indexed by person_id, in its order
+        in the order of person_id, with the columns and dtypes of the table ``supporters``
 
+        - person_id: the person
         - acts: the number of acts
         - participations, participations_12m, participations_6m: the number of participations, ever, in the twelve and
           in the six months before `as_of`
@@ -220,30 +225,41 @@ def supporters(
     ...     "title": "Park",
     ... })
     >>> table = supporters(actions)
-    >>> table[["participations", "participations_6m", "days_since", "is_lapsing", "level"]].T.to_dict("list")
-    {'ann': [2, 1, 0, False, 2], 'bob': [1, 1, 162, True, 1]}
+    >>> table[["person_id", "participations", "participations_6m", "days_since", "is_lapsing", "level"]]
+      person_id  participations  participations_6m  days_since  is_lapsing  level
+    0       ann               2                  1           0       False      2
+    1       bob               1                  1         162        True      1
     """
     acts, end, notes = _known(actions, as_of, now, include, timezone, "source", "title", report="supporters")
     counted_acts = acts.only((acts.rows["person"] >= 0) & ~(acts.rows["clock"] >= end))
     persons = _Persons.of(counted_acts)
-    ever = persons.counts(end)
-    ever.insert(2, "participations_12m", persons.counts(end, 12, ["participations"])["participations"])
-    ever.insert(3, "participations_6m", persons.counts(end, 6, ["participations"])["participations"])
     first = persons.rows.drop_duplicates("person")
     ids = counted_acts.frame["person_id"].loc[first.index].astype("str")
     by_person = persons.rows.groupby("person")
     dates = by_person["date"].agg(["min", "max"])
-    table = ever.assign(
-        first=dates["min"],
-        latest=dates["max"],
-        days_since=(end - by_person["clock"].max()).dt.days.astype("Int64"),
-        first_source=first["source"].array,
-        first_title=first["title"].array,
-        is_lapsing=persons.are_lapsing(end),
-        level=persons.levels(end, levels),
-    ).set_axis(pd.Index(ids, name="person_id"))
+    table = (
+        persons.counts(end)
+        .assign(
+            participations_12m=persons.counts(end, 12, ["participations"])["participations"],
+            participations_6m=persons.counts(end, 6, ["participations"])["participations"],
+            first=dates["min"],
+            latest=dates["max"],
+            days_since=(end - by_person["clock"].max()).dt.days.astype("Int64"),
+            first_source=first["source"].array,
+            first_title=first["title"].array,
+            is_lapsing=persons.are_lapsing(end),
+            level=persons.levels(end, levels),
+        )
+        .set_axis(pd.Index(ids, name="person_id"))
+    )
     table = _with_others(table, people) if people is not None else table
-    return noted(table.sort_index(), acts.notes, notes)
+    return noted(_declared(SUPPORTERS, table.sort_index()), acts.notes, notes)
+
+
+def _declared(table: Table, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows, indexed by their first columns, with the columns and dtypes of a declared table."""
+    schema = table.schema()
+    return to_frame(pa.Table.from_pandas(rows.reset_index()[schema.names], schema, preserve_index=False))
 
 
 def _with_others(table: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
@@ -283,9 +299,11 @@ def supporter_amounts(
     Returns
     -------
     DataFrame
-        indexed by person_id and currency, in their order
+        in the order of person_id and currency, with the columns and dtypes of the table ``supporter_amounts``
 
-        - amount: the sum, an exact decimal in units of the currency
+        - person_id, currency: the person, and the code of the currency
+        - amount: the sum, an exact decimal in units of the currency. As pandas has no ``nlargest`` of decimals, sort by
+          it: ``.sort_values("amount", ascending=False).head(10)``
 
     Raises
     ------
@@ -305,8 +323,10 @@ def supporter_amounts(
     ...     "amount": [Decimal("5.00"), Decimal("2.50"), Decimal("9.00")],
     ...     "currency": ["USD", "USD", "EUR"],
     ... })
-    >>> supporter_amounts(actions)["amount"].to_dict()
-    {('ann', 'USD'): Decimal('7.50'), ('bob', 'EUR'): Decimal('9.00')}
+    >>> supporter_amounts(actions).sort_values("amount", ascending=False)
+      person_id currency  amount
+    1       bob      EUR    9.00
+    0       ann      USD    7.50
     """
     report = "supporter_amounts"
     acts = Acts.of(
@@ -316,7 +336,8 @@ def supporter_amounts(
     if as_of is not None:
         rows = rows[~(rows["clock"] >= end_of(as_of, None, acts.zone, report=report, argument="as_of"))]
     given = rows.dropna(subset=["person_id", "amount", "currency"])
-    return noted(given.groupby(["person_id", "currency"])[["amount"]].sum(), acts.notes)
+    sums = given.groupby(["person_id", "currency"])[["amount"]].sum()
+    return noted(_declared(SUPPORTER_AMOUNTS, sums), acts.notes)
 
 
 def people_by_level(
@@ -371,7 +392,7 @@ def people_by_level(
     {'before': [2, 0], 'now': [1, 1], 'up': [0, 1]}
     """
     acts, end, notes = _known(actions, as_of, now, include, timezone, report="people_by_level")
-    start = end - pd.DateOffset(months=1)
+    start = _months_before(end, 1)
     if before is not None:
         start = end_of(before, now, acts.zone, report="people_by_level", argument="before")
     persons = _Persons.of(acts.only(acts.rows["person"] >= 0))

@@ -24,7 +24,7 @@ from osdi_frames.clock import TimeLike, clock_column, moment, named_days, on_clo
 from osdi_frames.errors import InvalidArgument, UnknownValue, only_known
 from osdi_frames.messages import nearest, quoted
 from osdi_frames.names import id_named
-from osdi_frames.tables import TABLES, element_types, main_table, references
+from osdi_frames.tables import COMPUTED, TABLES, element_types, main_table, references
 from osdi_frames.tables.actions import ACTIONS, ACTS
 from osdi_frames.tables.event_campaigns import EVENT_CAMPAIGN
 from osdi_frames.tables.events import EVENT
@@ -57,6 +57,7 @@ _DECLARED: Final = {
 OF_THINGS: Final = {name: of for name, (of, column) in _DECLARED.items() if column == of.own_id}
 _PERSON: Final = PEOPLE.element
 _ACTING: Final = frozenset(act.table.element for act in ACTS)
+_COMPUTED: Final = tuple(table.element for table in COMPUTED)
 
 
 def _dates() -> dict[ElementType, str]:
@@ -82,7 +83,7 @@ def _reached(of: ElementType, column: str) -> dict[ElementType, str]:
     if found.keys() & _ACTING:
         of_people = (element for element in element_types() if _PERSON in references(element).values())
         others = (element for element in of_people if element not in {*_ACTING, *found})
-        found |= dict.fromkeys((_PERSON, *others, ACTIONS.element), _PERSON.own_id)
+        found |= dict.fromkeys((_PERSON, *others, *_COMPUTED), _PERSON.own_id)
     return found
 
 
@@ -98,7 +99,7 @@ def in_order_of_reference(elements: Iterable[ElementType]) -> list[ElementType]:
 #: The types that each filter leads to, with the columns that are compared. A type that is not there is kept whole by a
 #: period; other filters do not lead to it.
 FILTERS: Final[Mapping[str, Mapping[ElementType, str]]] = {
-    **dict.fromkeys(_BOUNDS, {_PERSON: _PERSON.own_id} | _dates()),
+    **dict.fromkeys(_BOUNDS, dict.fromkeys((_PERSON, *_COMPUTED), _PERSON.own_id) | _dates()),
     **{name: _reached(*declared) for name, declared in _DECLARED.items()},
 }
 
@@ -249,7 +250,7 @@ class Filtering:
         for name, values in self.asked.items():
             types: defaultdict[str, list[str]] = defaultdict(list)
             for element, column in FILTERS[name].items():
-                if element in (elements or (*element_types(), ACTIONS.element)) and self.leads_to(element):
+                if element in (elements or (*element_types(), *_COMPUTED)) and self.leads_to(element):
                     types[column].append(named(element))
             by = {_PERSON.own_id: "what they did"}
             about = [f"{_enumerated(some)} by {by.get(column, column)}" for column, some in types.items()]

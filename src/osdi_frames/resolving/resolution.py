@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -28,7 +28,7 @@ from osdi_frames.tables.actions import ACTIONS, made_of
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENT, EVENTS
 from osdi_frames.tables.people import HOLDING, PEOPLE
-from osdi_frames.tables.schema import ElementType, Identities, Path, Table
+from osdi_frames.tables.schema import Column, ElementType, Identities, Path, Table
 
 Dedupe: TypeAlias = bool | Literal["message"]
 Columns: TypeAlias = Iterable[str] | None
@@ -56,17 +56,15 @@ def named_tables(
     if tables is not None:
         return tables if isinstance(tables, Mapping) else dict.fromkeys(tables)
     filtering = Filtering(filters or {})
-    every = [
-        table for table in TABLES.values() if dedupe is True or not _is_of_acts(table.element, filtering)
-    ]
+    every = [table for table in TABLES.values() if dedupe is True or not _is_of_acts(table, filtering)]
     if said := filtering.left_out():
         warn_caller(said, SourceWarning)
     return dict.fromkeys(table.name for table in every if filtering.leads_to(table.element))
 
 
-def _is_of_acts(element: ElementType, filtering: Filtering) -> bool:
+def _is_of_acts(table: Table, filtering: Filtering) -> bool:
     """Return whether rows are made of resolved acts, or kept by them."""
-    return element == ACTIONS.element or filtering.waits(element)
+    return bool(table.made_of) or filtering.waits(table.element)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +111,16 @@ class Resolution:
         asked = {declared(name): declared(name).select(columns) for name, columns in request.tables.items()}
         for table in asked:
             filtering.refuse(table)
-            if request.dedupe is not True and _is_of_acts(table.element, filtering):
-                why = "made of" if table == ACTIONS else "filtered by"
+            if request.dedupe is not True and _is_of_acts(table, filtering):
+                why = "made of" if table.made_of else "filtered by"
                 raise InvalidArgument(f"{table.name} are {why} resolved acts: they are read with dedupe=True")
         self.schemas = {table.name: table.schema(columns) for table, columns in asked.items()}
         """What is returned of each table asked for."""
+        self.computed = tuple(table for table in asked if table.made_of and table != ACTIONS)
+        """The tables asked for that are computed of rows which are returned; actions are made of all things."""
+        asked = _with_parts(asked, self.computed)
+        self.read = {table.name: table.schema(columns) for table, columns in asked.items()}
+        """What is read of each table: what is asked for, with what computed tables are made of in their place."""
         self.actions = asked.pop(ACTIONS, ())
         """The columns of actions that are asked for."""
         self.waiting = {table.element for table in asked if filtering.waits(table.element)}
@@ -416,6 +419,16 @@ class Resolution:
             named=next(iter(asked)) if len(asked) == 1 else None,
             blocks=blocks,
         )
+
+
+def _with_parts(
+    asked: Mapping[Table, tuple[Column, ...]], computed: Collection[Table]
+) -> dict[Table, tuple[Column, ...]]:
+    """Return columns by table, with those that computed tables are made of in place of these."""
+    found = {table: columns for table, columns in asked.items() if table not in computed}
+    for part, names in chain.from_iterable(table.made_of.items() for table in computed):
+        found[part] = tuple(dict.fromkeys((*found.get(part, ()), *part.select(names))))
+    return found
 
 
 def _parsed(table: Table, names: Iterable[str]) -> tuple[str, ...]:

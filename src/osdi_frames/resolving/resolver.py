@@ -266,7 +266,7 @@ class Resolver:
                 settled = self._with_resolved_columns(table, rows)
                 if resolution.filtering.asked and not table.rows:
                     passing[element] = self.selection.passing(element, settled)[ELEMENT].to_numpy()
-                if table.name in resolution.schemas:
+                if table.name in resolution.read:
                     some = rows_of(settled, passing[element]) if passing else settled
                     yield table.name, self.selection.shown(table, some)
 

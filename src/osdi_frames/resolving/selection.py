@@ -123,7 +123,7 @@ class Selection:
             return
         resolution.kept[element.name] = source.count(element)
         asked, passing = [table for table in resolution.asked if table.element == element], [_NONE]
-        passes = shows and any(table.name in resolution.schemas for table in asked)
+        passes = shows and any(table.name in resolution.read for table in asked)
         for every in self._things(source, element):
             if parts and main in resolution.made_of:
                 belonging = resolution.filtering.belonging(element, every, self.linked.kept)
@@ -133,7 +133,7 @@ class Selection:
             if passes:
                 rows = self.passing(element, every)
                 passing.append(rows[ELEMENT].to_numpy())
-                if main.name in resolution.schemas:
+                if main.name in resolution.read:
                     yield main.name, self.shown(main, rows)
         for table in (table for table in asked if passes and table.rows):
             for rows in source.entries(table, np.concatenate(passing)):
@@ -161,6 +161,6 @@ class Selection:
         return rows.filter(pc.and_(in_period, belonging))
 
     def shown(self, table: Table, rows: pa.Table) -> pa.Table:
-        """Return the requested columns, and the numbers of the elements."""
-        schema = self.resolution.schemas[table.name].append(pa.field(ELEMENT, pa.int64()))
+        """Return the columns that are read, and the numbers of the elements."""
+        schema = self.resolution.read[table.name].append(pa.field(ELEMENT, pa.int64()))
         return pa.Table.from_arrays([rows[name] for name in schema.names], schema=schema)

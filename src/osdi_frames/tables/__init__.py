@@ -30,6 +30,7 @@ from osdi_frames.tables.responses import RESPONSES
 from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
 from osdi_frames.tables.signatures import SIGNATURES
 from osdi_frames.tables.submissions import SUBMISSIONS
+from osdi_frames.tables.supporters import SUPPORTER_AMOUNTS, SUPPORTERS
 from osdi_frames.tables.surveys import SURVEYS
 from osdi_frames.tables.taggings import TAGGINGS
 from osdi_frames.tables.tags import TAGS
@@ -48,9 +49,13 @@ TABLES: dict[str, Table] = {
         *(ADVOCACY_CAMPAIGNS, *act_tables(OUTREACHES, TARGETS)),
         *(SURVEYS, *act_tables(RESPONSES)),
         *(UPLOADS, tags_of(UPLOADS)),
-        *(PEOPLE, TAGS, TAGGINGS, ACTIONS),
+        *(PEOPLE, TAGS, TAGGINGS, ACTIONS, SUPPORTERS, SUPPORTER_AMOUNTS),
     )
 }
+
+
+#: The tables that no document holds, each after those that it is made of.
+COMPUTED: tuple[Table, ...] = tuple(table for table in TABLES.values() if table.made_of)
 
 
 def known_prefixes(prefix: str | None) -> tuple[str, ...]:

@@ -93,7 +93,12 @@ ACTS = (
 )
 
 
-def _made(name: str, meaning: str, kind: Type = "string", privacy: Privacy = SENSITIVE) -> Column:
+#: The values of the column `action`, `hosted` last.
+ACTION_NAMES = tuple(act.action for act in sorted(ACTS, key=lambda act: act.table == EVENTS))
+
+
+def made(name: str, meaning: str, kind: Type = "string", privacy: Privacy = SENSITIVE) -> Column:
+    """Declare a column of a computed table."""
     return Column(name, kind, (), (), meaning, "resolved", privacy=privacy)
 
 
@@ -109,30 +114,6 @@ def _taken(columns: tuple[Column, ...], *names: str) -> tuple[Column, ...]:
     )
 
 
-ACTIONS = Table(
-    "actions",
-    ElementType("action", "", (), month="date"),
-    "One row per act of any kind, in order of time.",
-    (
-        _made("person_id", "Person who acted.", privacy=PERSON_ID),
-        _made("date", "When, UTC; of attended the start, local clock.", "utc"),
-        _made("action", f"What was done: {ACTS[1].action}, {ACTS[2].action} or another."),
-        _made("subject_id", "Petition, event or other that it is about."),
-        _made("title", "Title of that.", privacy=FREE_TEXT),
-        *_taken(REFERRER_DATA, *REFERRED),
-        *_taken(LOCATION, *PLACE),
-        _made("amount", "Amount of a donation, or of all tickets.", "decimal"),
-        *_taken(DONATIONS.columns, "currency"),
-        _made("number", "Which of the person's acts that count, from 1.", "int64"),
-        _made("participation", "Which of their participations; missing in repeats.", "int64"),
-        _made("is_first", "Whether it is the person's first.", "bool"),
-        _made("is_new", "Whether the person was not known before.", "bool"),
-        _made("excluded", "Why uncounted, as of the act itself."),
-        _made("received_at", "When last received or fetched, UTC.", "utc", PLAIN),
-    ),
-)
-
-
 def made_of(names: Iterable[str]) -> dict[Table, tuple[str, ...]]:
     """Return the columns of each table that some columns of actions are made of."""
     names = {*names, *REFERRED}
@@ -146,3 +127,30 @@ def made_of(names: Iterable[str]) -> dict[Table, tuple[str, ...]]:
         needed[act.table] += act.receipts if "received_at" in names else ()
         needed.setdefault(act.titled, []).extend((act.subject, *(names & {"title"}), *filter(None, [act.at])))
     return {table: tuple(dict.fromkeys(columns)) for table, columns in needed.items()}
+
+
+_COLUMNS = (
+    made("person_id", "Person who acted.", privacy=PERSON_ID),
+    made("date", "When, UTC; of attended the start, local clock.", "utc"),
+    made("action", f"What was done: {ACTS[1].action}, {ACTS[2].action} or another."),
+    made("subject_id", "Petition, event or other that it is about."),
+    made("title", "Title of that.", privacy=FREE_TEXT),
+    *_taken(REFERRER_DATA, *REFERRED),
+    *_taken(LOCATION, *PLACE),
+    made("amount", "Amount of a donation, or of all tickets.", "decimal"),
+    *_taken(DONATIONS.columns, "currency"),
+    made("number", "Which of the person's acts that count, from 1.", "int64"),
+    made("participation", "Which of their participations; missing in repeats.", "int64"),
+    made("is_first", "Whether it is the person's first.", "bool"),
+    made("is_new", "Whether the person was not known before.", "bool"),
+    made("excluded", "Why uncounted, as of the act itself."),
+    made("received_at", "When last received or fetched, UTC.", "utc", PLAIN),
+)
+
+ACTIONS = Table(
+    "actions",
+    ElementType("action", "", (), month="date"),
+    "One row per act of any kind, in order of time.",
+    _COLUMNS,
+    made_of=made_of(column.name for column in _COLUMNS),
+)

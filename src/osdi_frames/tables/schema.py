@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Literal
@@ -36,7 +36,9 @@ from osdi_frames.messages import nearest, quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Type = Literal["string", "bool", "int64", "float64", "decimal", "utc", "local", "list<string>", "json"]
+Type = Literal[
+    "string", "bool", "int64", "float64", "decimal", "decimal(38)", "utc", "local", "list<string>", "json"
+]
 Origin = Literal[
     "paths", "derived", "resolved", "element position", "entry position", "role", "key", "envelope", "source"
 ]
@@ -87,6 +89,7 @@ def arrow_type(kind: Type) -> pa.DataType:
         "float64": pa.float64(),
         # An amount of money: 15 digits, which a number of JSON can have exactly, too.
         "decimal": pa.decimal128(15, 2),
+        "decimal(38)": pa.decimal128(38, 2),  # a sum of amounts
         "utc": pa.timestamp("us", "UTC"),
         "local": pa.timestamp("us"),  # the wall clock at the place of the event
         "list<string>": pa.list_(pa.string()),
@@ -297,6 +300,8 @@ class Table:
 
     `rows` maps a role to the paths of its entries. ``{"": ("reminders[]",)}`` is a row for each
     reminder; a path that ends in ``{}`` is a row for each pair of an object.
+
+    A table that no document holds is computed, when all rows of the tables that it is made of are known.
     """
 
     name: str
@@ -306,6 +311,9 @@ class Table:
     entry: tuple[Column, ...] = ()  # of each entry, their paths relative to it
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
     block: str = "act"  # the block of the element that the entries belong to
+    made_of: Mapping[Table, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # columns of other tables, of which all of a computed table is made
 
     def __hash__(self) -> int:
         return hash(self.name)  # all of it takes long
