@@ -93,6 +93,16 @@ def assert_open(true: Sequence[int], shown: pd.Series, *weights: Sequence[int]) 
         assert found[0] < found[1], (true, hidden, row)
 
 
+def solved(row: np.ndarray, known: LinearConstraint) -> list[int]:
+    """Return the smallest and the largest number that a sum of whole numbers from 0 can be."""
+    found = [milp(sign * row, constraints=known, integrality=np.ones(len(row))) for sign in (1, -1)]
+    assert all(each.status in (0, 3) for each in found)  # solved, or without bound
+    return [
+        sign * round(each.fun) if each.status == 0 else np.inf
+        for sign, each in zip((1, -1), found, strict=True)
+    ]
+
+
 def in_order(suppressed: pd.DataFrame, report: pd.DataFrame) -> pd.DataFrame | None:
     """Return a suppressed report with the rows of the report, or None where it has none."""
     if suppressed.empty:
@@ -107,7 +117,6 @@ def for_actions(examples, check):
 
 def check_counts(actions):
     for report, columns in (
-        (of.engagement(actions), ["people", "first", "new", "retained", "back"]),
         (of.attribution(actions, "signed"), ["people"]),
         (of.attribution(actions, "signed", touch="both"), ["first_people", "last_people"]),
         (of.compare(actions, "M", until="2026-02"), ["before", "now"]),
@@ -125,7 +134,52 @@ def check_counts(actions):
         for column in columns if shown is not None else ():
             weights = [report.index] if report.index.name == "participations" else []
             assert_open(report[column], shown[column], *weights)
-        assert not {"actions", "lapsed", "participations"} & {*suppress(report, BELOW)}
+        assert "participations" not in suppress(report, BELOW)
+
+
+_PERIODS = st.lists(
+    st.tuples(*[st.sampled_from([0, 0, 1, 2, 4, 5, 9, 30])] * 3, st.integers(0, 9), st.integers(0, 9)),
+    min_size=1,
+    max_size=6,
+)
+
+
+def check_engagement(periods):
+    """Solve for who is first, retained and back, new, and known to be so or not, of each period."""
+    true = np.array(
+        [(*parts, min(new, parts[0]), min(max(new, known), parts[0])) for *parts, new, known in periods]
+    )
+    count, size = len(true), true.size
+    one = np.eye(size).reshape(count, 5, size)
+    sums = dict(zip(("first", "retained", "back", "new", "known"), one.transpose(1, 0, 2), strict=True))
+    sums["people"] = sums["first"] + sums["retained"] + sums["back"]
+    sums["not new"], sums["unknown"] = sums["known"] - sums["new"], sums["first"] - sums["known"]
+    of_all = {name: (rows @ true.ravel()).astype(int) for name, rows in sums.items()}
+    report = pd.DataFrame(
+        {name: of_all[name] for name in ("people", "first", "new", "known", "retained", "back")}
+    )
+    report["known"] /= report["first"].where(report["first"] > 0)
+    shown = in_order(suppress(report.assign(lapsed=1, actions=report["people"] + 3), BELOW), report)
+    if shown is None:
+        return
+    assert not {"lapsed", "actions"} & {*shown}
+    rows, low, high = [], [], []
+    for name, each in sums.items():
+        is_shown = shown[name].notna() if name in shown else np.zeros(count, bool)
+        if name == "known":
+            assert not (is_shown & shown["first"].isna()).any()
+        least = np.minimum(of_all[name], 1) if name == "people" else 0
+        rows += [*each]
+        low += [*np.where(is_shown, of_all[name], least)]
+        high += [*np.where(is_shown, of_all[name], np.inf)]
+        if name in shown and name != "known":  # whose sum may be known
+            rows.append(each.sum(axis=0))
+            low.append(of_all[name].sum()), high.append(of_all[name].sum())
+    constraint = LinearConstraint(np.array(rows), low, high)
+    for name, each in sums.items():
+        for period in np.flatnonzero((of_all[name] > 0) & (of_all[name] < BELOW)):
+            bounds = solved(each[period], constraint)
+            assert bounds[0] < bounds[1], (name, period, report, shown)
 
 
 def check_funnel(actions):
@@ -225,11 +279,8 @@ def check_levels(moves, stayed, lapse):
     constraint = LinearConstraint(*map(np.array, zip(*known.values(), strict=True)))
     for name, row in sums.items():
         if 0 < row @ true < BELOW:
-            found = [
-                sign * round(milp(sign * row, constraints=constraint, integrality=np.ones(len(row))).fun or 0)
-                for sign in (1, -1)
-            ]
-            assert found[0] < found[1], (name, report, shown)
+            low, high = solved(row, constraint)
+            assert low < high, (name, report, shown)
 
 
 @few
@@ -245,6 +296,11 @@ def test_people_who_moved_between_levels_cannot_be_solved_for(examples):
 @few
 def test_no_small_count_of_a_report_on_people_can_be_solved_for(examples):
     for_actions(examples, check_counts)
+
+
+@few
+def test_who_is_first_retained_or_back_cannot_be_solved_for(examples):
+    settings(max_examples=5 * examples)(given(_PERIODS)(check_engagement))()
 
 
 @few

@@ -15,7 +15,7 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype
 
 from osdi_frames.errors import InvalidArgument
-from osdi_frames.reports.protection import Counts, RowMask, hide_in_line, leaves_open
+from osdi_frames.reports.protection import Counts, RowMask, hide_in_line, hide_in_table, leaves_open
 from osdi_frames.reports.titles import REFERRER
 
 Protect: TypeAlias = Callable[[pd.DataFrame, int], pd.DataFrame]
@@ -128,16 +128,29 @@ def _upcoming(report: pd.DataFrame, below: int) -> pd.DataFrame:
 
 
 def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide periods, and the columns of acts and of who lapsed.
+    """Hide periods of few people, single counts of others, and the columns of acts and of who lapsed.
 
     The former would reveal how many people acted several times; the latter makes with `retained` the people of the
-    period before.
+    period before. The people of a period are those who are first, retained or back, so these are a table with sums.
     """
-    counts = {name: counts_of(report[name]) for name in ("people", "first", "new", "retained", "back")}
-    known = np.round(report["known"].to_numpy("float64", na_value=0) * counts["first"]).astype("int64")
-    others = [known - counts["new"], counts["first"] - known]  # who are not new, and of whom it is not known
-    shown = report.drop(columns=["actions", "lapsed"], errors="ignore")
-    return without(shown, _rows([*counts.values(), *others], below), in_time=True)
+    people, first, new = (counts_of(report[name]) for name in ("people", "first", "new"))
+    parts = ["first", "retained", "back"]
+    counts, periods = counts_of(report[parts]), _rows([people], below)
+    if periods is None or _few(counts.sum(axis=0), below).any():
+        return without(report, None)
+    # Without counts in other rows and columns than its own, a count can be computed from their sums.
+    others = counts.sum() - counts.sum(axis=1, keepdims=True) - counts.sum(axis=0) + counts
+    if (_few(counts, below) & (others == 0))[~periods].any():
+        return without(report, None)
+    hidden = hide_in_table(counts, _few(counts, below) | periods[:, None])
+    known = np.round(report["known"].to_numpy("float64", na_value=0) * first).astype("int64")
+    of_new = hidden[:, 0] | _few(new, below) | _few(known - new, below) | _few(first - known, below)
+    of_new = hide_in_line(new, of_new, below=below)
+    shown = without(report.drop(columns=["actions", "lapsed"], errors="ignore"), periods, in_time=True)
+    shown[parts] = shown[parts].mask(hidden)
+    if new[of_new].any() and not leaves_open(new[of_new], below=below):
+        return shown.drop(columns=["new", "known"])
+    return shown.assign(new=shown["new"].mask(of_new), known=shown["known"].mask(of_new))
 
 
 def _changes(report: pd.DataFrame, below: int) -> pd.DataFrame:

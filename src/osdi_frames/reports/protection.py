@@ -75,6 +75,41 @@ def leaves_open(counts: Counts, *, below: int, others: int = 0) -> bool:
     return len(counts) > 1 and bool(counts.sum() >= max(below, len(counts) + others + 1))
 
 
+def hide_in_table(counts: Counts, hidden: RowMask) -> RowMask:
+    """Return which counts of a table to hide if the sums of its rows and columns may be known.
+
+    These are the `hidden` ones and as many others as needed: each becomes a corner of a rectangle of hidden counts in
+    which two opposite corners are not 0. One more at these corners and one less at the other two, or the reverse, gives
+    the same sums.
+    """
+    hidden = hidden.copy()
+    for row in np.flatnonzero(hidden.any(axis=1)):
+        columns = np.flatnonzero(hidden[row] & (counts[row] > 0))
+        costs = np.where(hidden, 0, np.maximum(counts, 1)).astype("float64")
+        cost_of_row = costs[:, columns].sum(axis=1)
+        cost_of_row[(counts[:, columns] == 0).all(axis=1)] = np.inf
+        cost_of_row[row] = np.inf
+        if len(columns) > 1 and np.isfinite(cost_of_row.min()):
+            hidden[cost_of_row.argmin(), columns] = True
+            continue
+        for column in columns:
+            _hide_rectangle(hidden, counts, int(row), int(column))
+    return hidden
+
+
+def _hide_rectangle(hidden: RowMask, counts: Counts, row: int, column: int) -> None:
+    """Hide the other corners of the rectangle around a count that hides least; without one, its row and column."""
+    costs = np.where(hidden, 0, np.maximum(counts, 1)).astype("float64")
+    cost = costs + costs[[row], :] + costs[:, [column]]
+    cost[counts == 0] = np.inf
+    cost[row], cost[:, column] = np.inf, np.inf
+    opposite, other = np.unravel_index(cost.argmin(), cost.shape)
+    if np.isfinite(cost[opposite, other]):
+        hidden[[row, opposite, opposite], [other, column, other]] = True
+    else:
+        hidden[row], hidden[:, column] = True, True
+
+
 @dataclass(frozen=True, slots=True)
 class _View:
     """What a reader of several reports knows of one of them."""

@@ -15,7 +15,7 @@ from osdi_frames.reports.declared import COUNTED_EVENTS, REPORTS
 from osdi_frames.reports.groups import time_levels
 from osdi_frames.reports.making import row_numbers
 from osdi_frames.reports.people_protection import counts_of, protector_of, without
-from osdi_frames.reports.protection import Breakdown, Counts, RowMask, hide_in_line, protect
+from osdi_frames.reports.protection import Breakdown, Counts, RowMask, hide_in_line, hide_in_table, protect
 from osdi_frames.reports.report import Report
 from osdi_frames.reports.spelling import Spelling
 
@@ -43,14 +43,14 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
     In a report with a column per value, single counts are hidden, so that they cannot be computed from the totals of
     rows and columns; in one of repeated pulls, the pulls before a small growth are hidden.
 
-    In reports on people and change, rows are hidden that could be computed from the sums of columns: in `engagement`,
-    which loses its column `actions`, in `attribution`, in `compare`, and in `repeats`, in which at least three rows are
-    hidden, since the sum of acts may be known, too. In `funnel` steps are hidden that few people reach, or few do not,
-    and with `by` whole funnels; in `retention` cohorts, and shares of few people or of all but few. In
-    `people_by_level` single counts are hidden of who came, moved and lapses; if a level has few people, it and another
-    one, and all columns of moves are left out. `acts_by` keeps its acts, `upcoming` its events, of which RSVPs and
-    seats are hidden. `hosts`, `supporters` and `supporter_amounts` cannot be suppressed, since each of their rows is a
-    person, nor `amounts_by`, since a sum can be what one person gave.
+    In reports on people and change, rows are hidden that could be computed from the sums of columns: in `attribution`,
+    in `compare`, and in `repeats`, in which at least three rows are hidden, since the sum of acts may be known, too. In
+    `engagement`, which loses its columns `actions` and `lapsed`, single counts are hidden. In `funnel` steps are hidden
+    that few people reach, or few do not, and with `by` whole funnels; in `retention` cohorts, and shares of few people
+    or of all but few. In `people_by_level` single counts are hidden of who came, moved and lapses; if a level has few
+    people, it and another one, and all columns of moves are left out. `acts_by` keeps its acts, `upcoming` its events,
+    of which RSVPs and seats are hidden. `hosts`, `supporters` and `supporter_amounts` cannot be suppressed, since each
+    of their rows is a person, nor `amounts_by`, since a sum can be what one person gave.
 
     Each report is protected alone: counts could still be computed by comparing suppressed reports of nearly the same
     rows. `osdi_frames.report` with `min_count` protects reports that are published together, and against a comparison
@@ -91,7 +91,7 @@ def suppress(report: pd.DataFrame, below: int = 5) -> pd.DataFrame:
         counts = counts_of(report)
         small = (counts > 0) & (counts < below)
         if min(counts.shape) > 1:
-            return report.astype("Int64").mask(_in_table(counts, small))
+            return report.astype("Int64").mask(hide_in_table(counts, small))
         hidden = hide_in_line(counts.ravel(), small.ravel(), below=below)
         return report.astype("Int64").mask(hidden.reshape(counts.shape))
     count = next((name for name in _COUNTS if name in report), None)
@@ -182,41 +182,6 @@ def _is_of_total(share: pd.Series, count: pd.Series) -> bool:
     return bool(
         np.allclose(share.astype("Float64").fillna(0).astype("float64"), counts / max(counts.sum(), 1))
     )
-
-
-def _in_table(counts: Counts, hidden: RowMask) -> RowMask:
-    """Return which counts of a table to hide if the sums of its rows and columns may be known.
-
-    These are the `hidden` ones and as many others as needed: each becomes a corner of a rectangle of hidden counts in
-    which two opposite corners are not 0. One more at these corners and one less at the other two, or the reverse, gives
-    the same sums.
-    """
-    hidden = hidden.copy()
-    for row in np.flatnonzero(hidden.any(axis=1)):
-        columns = np.flatnonzero(hidden[row] & (counts[row] > 0))
-        costs = np.where(hidden, 0, np.maximum(counts, 1)).astype("float64")
-        cost_of_row = costs[:, columns].sum(axis=1)
-        cost_of_row[(counts[:, columns] == 0).all(axis=1)] = np.inf
-        cost_of_row[row] = np.inf
-        if len(columns) > 1 and np.isfinite(cost_of_row.min()):
-            hidden[cost_of_row.argmin(), columns] = True
-            continue
-        for column in columns:
-            _hide_rectangle(hidden, counts, int(row), int(column))
-    return hidden
-
-
-def _hide_rectangle(hidden: RowMask, counts: Counts, row: int, column: int) -> None:
-    """Hide the other corners of the rectangle around a count that hides least; without one, its row and column."""
-    costs = np.where(hidden, 0, np.maximum(counts, 1)).astype("float64")
-    cost = costs + costs[[row], :] + costs[:, [column]]
-    cost[counts == 0] = np.inf
-    cost[row], cost[:, column] = np.inf, np.inf
-    opposite, other = np.unravel_index(cost.argmin(), cost.shape)
-    if np.isfinite(cost[opposite, other]):
-        hidden[[row, opposite, opposite], [other, column, other]] = True
-    else:
-        hidden[row], hidden[:, column] = True, True
 
 
 def _without_steps(report: pd.DataFrame, below: int, total: int | None = None) -> pd.DataFrame:
