@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -20,11 +21,13 @@ from osdi_frames.reports.columns import (
     Clock,
     Convert,
     amount,
+    are_first,
     category,
     convert_columns,
     converted,
     identity,
     maybe,
+    numbers_of,
     refuse_lacking,
     text,
     utc,
@@ -63,7 +66,7 @@ _NEEDS: Final[Mapping[str, Convert]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Acts:
     """The counted acts of a frame in order of time, those without a date last."""
 
@@ -72,10 +75,11 @@ class Acts:
     rows: pd.DataFrame
     """The converted columns that the report needs, numbered from 0, and the wall clock of `date`, as `clock`.
 
-    Instead of `person_id` they have `person`, the number of the person from 0, and -1 for an unknown one.
+    Instead of `person_id` they have `person`, the number of the person from 0, and -1 for an unknown one; and `place`,
+    the number of the row in `frame`.
     """
     frame: pd.DataFrame
-    """The same rows of the columns to group by, not converted."""
+    """The columns to group by, not converted, of all acts in their order."""
     started: NDArray[np.bool_]
     """Whether each person's first act in the archive is in the frame, counted or not."""
     latest: pd.Timestamp | None
@@ -114,23 +118,23 @@ class Acts:
         )
         zone = zone_for(frame, timezone, "date")
         rows["clock"] = Clock.of(frame, "date", timezone, report=report).times
-        rows["person"], people = pd.factorize(rows.pop("person_id"))
-        started = np.zeros(len(people), dtype=bool)
+        rows["person"], count = numbers_of(rows.pop("person_id"))
+        started = np.zeros(count, dtype=bool)
         if "number" in needs:
-            is_first = (rows["number"] == 1).fillna(False) & (rows["person"] >= 0)
+            is_first = (rows.pop("number") == 1).fillna(False) & (rows["person"] >= 0)
             started[rows["person"].to_numpy()[is_first.to_numpy("bool")]] = True
         are_left_out, counts = exclusion.left_out(frame, include)
         notes = exclusion.note_on(frame, counts, exclusion.ACT), zone_note(frame, _NEEDS)
         latest = latest_time([frame], now, zone, report=report)
-        frame = frame.filter([*grouping])
-        if counts:
-            rows, frame = (some[~are_left_out].reset_index(drop=True) for some in (rows, frame))
+        rows["place"] = np.arange(len(rows))
+        rows = rows[~are_left_out].reset_index(drop=True) if counts else rows
         order = rows["date"].array.argsort(kind="stable")  # those without a date are last
         if (order[1:] < order[:-1]).any():
-            rows, frame = (some.take(order).reset_index(drop=True) for some in (rows, frame))
+            rows = rows.take(order).reset_index(drop=True)
+        frame = frame.filter([*grouping])
         return cls(report, rows, frame, started, latest, zone, "\n".join(filter(None, notes)))
 
-    @property
+    @cached_property
     def known(self) -> Known:
         """The dates of the acts, and the newest that is not doubtful."""
         return Known.of(self.rows["clock"], self.latest, exclusion.ACT)
@@ -154,8 +158,7 @@ class Acts:
 
     def only(self, is_kept: pd.Series) -> Acts:
         """Return some of the acts."""
-        rows, frame = (some[is_kept].reset_index(drop=True) for some in (self.rows, self.frame))
-        return replace(self, rows=rows, frame=frame)
+        return replace(self, rows=self.rows[is_kept].reset_index(drop=True))
 
     def first_of_each(self, action: str | None = None) -> pd.DataFrame:
         """Return each person's first act, or first act of one kind."""
@@ -166,10 +169,6 @@ class Acts:
         """Return the first act of each person whose first act in the archive is in the frame."""
         first = self.first_of_each()
         return first[self.started[first["person"]]]
-
-    def participations(self) -> pd.DataFrame:
-        """Return the acts that are another participation of their person."""
-        return self.rows[self.are_participations()]
 
     def are_participations(self, *, of_action: bool = False) -> NDArray[np.bool_]:
         """Return which acts are another participation of their person, by action and subject.
@@ -182,18 +181,22 @@ class Acts:
         names = rows["action"].cat.categories
         tables = pd.factorize(names.map(lambda name: _TABLES.get(name, name)))[0]
         kind = action if of_action else np.append(tables, -1)[action]
-        same = pd.DataFrame({"person": person, "kind": kind, "subject": subject})
-        is_daily = np.append(names.isin(_DAILY), False)[action]
-        if is_daily.any():
-            same["day"] = rows["date"].dt.floor("D").where(is_daily)
-        is_alone = (subject < 0) | np.append(names.isin(_EACH), False)[action]
-        return np.asarray((is_alone | ~same.duplicated().to_numpy()) & (person >= 0))
+        is_daily, is_each = (np.append(names.isin(some), False)[action] for some in (_DAILY, _EACH))
+        day = np.full(len(rows), -1)
+        day[is_daily] = pd.factorize(rows["date"][is_daily].dt.floor("D"))[0]
+        is_another = are_first(person, kind, subject, day)
+        return np.asarray((is_another | (subject < 0) | is_each) & (person >= 0))
+
+    def person_ids(self, indices: pd.Index) -> pd.Series:
+        """Return the id of the person of some of the acts, of a frame that is grouped by `person_id`, as text."""
+        places = self.rows["place"].loc[indices]
+        ids = self.frame["person_id"].iloc[places].astype("str").set_axis(indices)
+        return ids.where(self.rows["person"].loc[indices] >= 0)
 
     def groups(self, indices: pd.Index, by: By, spelling: Spelling) -> Groups:
         """Group the acts at some indices by the columns of `by`."""
-        frame = self.frame.loc[indices]
         return group(
-            frame,
+            self.frame.iloc[self.rows["place"].loc[indices]],
             by,
             nothing=NO_SOURCE,
             spelling=checked_spelling(spelling),

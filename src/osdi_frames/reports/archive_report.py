@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,7 +59,20 @@ def collect(
             rows = _condensed(rows, keys | _REPEATED.get(table, set()))
             rows = rows if request.show_addresses else hide_in_rows(rows, TABLES[table])
         parts.setdefault(name, []).append(rows)
-    return {name: frame(pa.concat_tables(parts.pop(name)), request.timezone) for name in [*parts]}
+    tables = {name: frame(pa.concat_tables(parts.pop(name)), request.timezone) for name in [*parts]}
+    _number_people(tables)
+    return tables
+
+
+def _number_people(tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write numbers from 0 for the hashes of people's ids, so that not each report has to."""
+    people = [tables[name] for name in sorted(tables) if "person_id" in tables[name].columns]
+    if not people:
+        return
+    numbers = pd.factorize(pd.concat([rows["person_id"] for rows in people], ignore_index=True))[0]
+    ends = np.cumsum([len(rows) for rows in people])
+    for rows, number in zip(people, np.split(numbers, ends[:-1]), strict=True):
+        rows["person_id"] = pd.arrays.IntegerArray(number, number < 0)
 
 
 def make_reports(

@@ -30,6 +30,7 @@ _INSTANTS: Final = frozenset(
     column.name for table in TABLES.values() for column in table.columns if column.type == "utc"
 )
 _LARGEST: Final = 2**63 - 1
+_SPARSE: Final = 8  # numbers of ids are kept if one in so many is used
 _HALF: Final = 2.0**62  # half of it: a sum of floats below this proves that the exact sum fits 64 bits
 
 
@@ -166,6 +167,33 @@ def identity(column: pd.Series) -> pd.Series:
     codes, texts = coded(column)
     blank = np.append(texts.str.strip() == "", True)
     return pd.Series(codes).mask(blank[codes])
+
+
+def numbers_of(ids: pd.Series) -> tuple[NDArray[np.int64], int]:
+    """Return for each of some ids (see `identity`) a number from 0, -1 for a missing one; also the end of the numbers.
+
+    Ids that are small numbers already stay as they are.
+    """
+    if is_integer_dtype(ids.dtype) and ids.dropna().between(0, _SPARSE * len(ids)).all():
+        numbers = ids.fillna(-1).to_numpy("int64")
+        return numbers, int(numbers.max(initial=-1)) + 1
+    numbers, distinct = pd.factorize(ids)
+    return numbers, len(distinct)
+
+
+def are_first(*numbers: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows are the first with the same numbers, from -1.
+
+    >>> are_first(np.array([1, 1, 1]), np.array([-1, 0, -1])).tolist()
+    [True, True, False]
+    """
+    key, size = np.zeros(len(numbers[0]), np.int64), 1
+    for some in numbers:  # one number is hashed in a third of the time of several
+        more = int(some.max(initial=0)) + 2
+        if size * more > _LARGEST:
+            key, size = pd.factorize(key)[0], len(key)
+        key, size = key * more + some + 1, size * more
+    return ~pd.Series(key).duplicated().to_numpy()
 
 
 def whole(column: pd.Series) -> pd.Series:

@@ -192,8 +192,10 @@ def _chains(acts: Acts, steps: Sequence[str], limit: pd.Timedelta) -> pd.DataFra
 
 def _best(chains: pd.DataFrame, steps: Sequence[str]) -> pd.DataFrame:
     """Return the chain of each person that reaches most steps, of equal ones the earliest."""
-    order = chains[[*steps]].isna().sum(axis=1).sort_values(kind="stable").index
-    return chains.loc[order].drop_duplicates("person").sort_index()
+    missing = np.sum([chains[step].isna() for step in steps], axis=0, dtype=np.int64)
+    order = np.argsort(missing, kind="stable")
+    is_best = ~chains["person"].iloc[order].duplicated().to_numpy()
+    return chains.iloc[np.sort(order[is_best])]
 
 
 def _shares(chains: pd.DataFrame, number: NDArray[np.int64], order: NDArray[np.int64]) -> pd.DataFrame:

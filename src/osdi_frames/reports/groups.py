@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -209,7 +210,8 @@ def _binned(clock: Clock, grouper: pd.Grouper, *, days: int = 0) -> KeyCodes:
         vars(grouper)["origin"] = on_clock(origin, clock.zone or origin.tz)
     in_order = times.dropna().sort_values()
     longest_gap = pd.Timedelta(days=FAR * 365.25)
-    parts = [part for _, part in in_order.groupby((in_order.diff() > longest_gap).cumsum())] or [in_order]
+    ends = np.flatnonzero(in_order.diff() > longest_gap).tolist()
+    parts = [in_order.iloc[first:end] for first, end in itertools.pairwise([0, *ends, len(in_order)])]
     # pandas stores state in a Grouper, so each part gets a copy.
     sizes = pd.concat([part.to_frame(grouper.key).groupby(copy.copy(grouper)).size() for part in parts])
     number = np.full(len(times), len(sizes))
@@ -243,6 +245,8 @@ def _one_dtype(column: pd.Series, *, report: str) -> pd.Series:
     dtype = column.dtype.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
     if isinstance(dtype, pd.StringDtype) or is_datetime64_any_dtype(column.dtype):
         return column
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.empty:
+        return column.cat.set_categories(pd.Index([], dtype="str"))
     # Objects reduce the dtypes of all backends and categories to a few; a column without any value becomes text.
     objects = column.astype(object)
     column = objects.where(objects.notna(), None).convert_dtypes()

@@ -66,12 +66,14 @@ class Known:
 
 def is_trusted(dates: pd.Series) -> NDArray[np.bool_]:
     """Return which dates are in `trusted_years`, the years around most of them."""
-    years = dates.dt.year
-    counts = years.value_counts()
+    days = dates.dt.floor("D")
+    counts = days.value_counts()  # the years of days, since there are fewer of them
     if counts.empty:
-        return np.zeros(len(years), dtype=bool)
-    trusted = trusted_years(dict(zip(counts.index.astype("int64"), counts, strict=True)))
-    return np.asarray(years.between(trusted.start, trusted.stop - 1), dtype=bool)
+        return np.zeros(len(dates), dtype=bool)
+    of_years = counts.groupby(counts.index.year).sum()
+    trusted = trusted_years(dict(zip(of_years.index.tolist(), of_years.tolist(), strict=True)))
+    within = counts.index[(counts.index.year >= trusted.start) & (counts.index.year < trusted.stop)]
+    return np.asarray(days.between(within.min(), within.max()), dtype=bool)
 
 
 def latest_time(

@@ -7,9 +7,22 @@ from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
 import pandas as pd
 
-from osdi_frames.reports.columns import LOCAL, UTC, Convert, identity, local, maybe, utc, whether, whole
+from osdi_frames.reports.columns import (
+    LOCAL,
+    UTC,
+    Convert,
+    are_first,
+    identity,
+    local,
+    maybe,
+    numbers_of,
+    utc,
+    whether,
+    whole,
+)
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 Grouped: TypeAlias = "pd.api.typing.DataFrameGroupBy[Any, Any]"
@@ -142,8 +155,16 @@ def _new(rows: Grouped, before: Computed) -> pd.Series:
     index, is_new = before["people"].index, rows.obj[IS_NEW]
     if len(is_new) and is_new.isna().all():
         return pd.Series(pd.NA, index)
-    people: pd.Series = rows.obj[is_new.fillna(False)].groupby("group")["person_id"].nunique()
-    return people.reindex(index, fill_value=0)
+    return _people(rows, is_new.fillna(False)).reindex(index, fill_value=0)
+
+
+def _people(grouped: Grouped, are_counted: pd.Series | bool = True) -> pd.Series:
+    """Return the number of distinct people of each group, in the rows that are counted."""
+    ids, group = pd.Series(grouped.obj["person_id"]), grouped.obj["group"].to_numpy()
+    person = numbers_of(ids)[0]
+    is_counted = np.asarray((person >= 0) & are_counted, dtype=bool)
+    group = group[is_counted]
+    return pd.Series(np.bincount(group[are_first(person[is_counted], group)]))
 
 
 def _limited(rows: Grouped, _: Computed) -> pd.Series:
@@ -158,7 +179,7 @@ SUM_OF_RSVPS: Final = Measure(
 DISTINCT_PEOPLE: Final = Measure(
     "people",
     total=None,
-    compute=lambda rows, _: rows["person_id"].nunique(),
+    compute=lambda rows, _: _people(rows),
     needs={"person_id": identity},
     unprotected=True,
 )

@@ -16,7 +16,7 @@ from osdi_frames.messages import counted
 from osdi_frames.problems import FAR
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import Acts, noted
-from osdi_frames.reports.columns import amount, convert_columns, text
+from osdi_frames.reports.columns import amount, are_first, convert_columns, text
 from osdi_frames.reports.groups import By, group, group_periods, named_keys, period_of
 from osdi_frames.reports.known import end_of
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
@@ -192,7 +192,8 @@ def retention(
     acts = Acts.of(actions, *needs, report="retention", include=include, now=now, timezone=timezone)
     acts, doubtful_notes = acts.without_doubtful() if until is None else (acts, [])
     end = acts.known.newest if until is None else end_of(until, now, acts.zone, report="retention")
-    in_cohorts = acts.first_in_archive().reset_index(drop=True)
+    first = acts.first_of_each()
+    in_cohorts = first[acts.started[first["person"]]].reset_index(drop=True)
     cohorts = group_periods(acts.clock_of(in_cohorts), period, report="retention")
     starts = _ordinals(pd.DatetimeIndex(cohorts.labels), period)
     people = np.bincount(cohorts.number, minlength=len(cohorts.labels))
@@ -200,8 +201,9 @@ def retention(
     if in_cohorts["date"].notna().any():
         cohort_of = np.full(len(acts.started), -1)
         cohort_of[in_cohorts["person"]] = cohorts.number
-        active = acts.participations().dropna(subset="date")
-        active = active.assign(row=cohort_of[active["person"]]).query("row >= 0")
+        row = np.append(cohort_of, -1)[acts.rows["person"]]
+        is_active = (row >= 0) & acts.rows["date"].notna() & acts.are_participations()
+        active = acts.rows.loc[is_active, ["person", "clock"]].assign(row=row[is_active])
         later = _ordinals(pd.DatetimeIndex(active["clock"]), period) - starts[active["row"]]
         last_ended = _ordinals(pd.DatetimeIndex([end]), period)[0] - 1
         last_column = last_ended - starts[cohorts.labels.notna()].min()
@@ -210,7 +212,7 @@ def retention(
             _shares(active.assign(later=later), columns, people, starts, last_ended, table.index)
         )
     notes = acts.notes
-    if others := len(acts.first_of_each()) - len(in_cohorts):
+    if others := len(first) - len(in_cohorts):
         notes.append(
             f"in no cohort: {counted(others, 'person', 'people')} whose first act is not in the frame"
         )
@@ -240,7 +242,8 @@ def _shares(
     index: pd.Index,
 ) -> pd.DataFrame:
     """Return the share of each cohort in each column, missing for periods after the last that ended."""
-    shown = active[active["later"].isin(columns)].drop_duplicates(["person", "later"])
+    later = active["later"].to_numpy()
+    shown = active[np.isin(later, columns) & are_first(active["person"].to_numpy(), later - later.min())]
     places = shown["row"].to_numpy() * len(columns) + np.searchsorted(columns, shown["later"])
     acted = np.bincount(places, minlength=len(index) * len(columns)).reshape(len(index), -1)
     is_known = (
@@ -291,7 +294,7 @@ def repeats(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFra
     {1: 1, 2: 1}
     """
     acts = Acts.of(actions, "action", "subject_id", report="repeats", include=include)
-    people = np.bincount(np.bincount(acts.participations()["person"]))
+    people = np.bincount(np.bincount(acts.rows.loc[acts.are_participations(), "person"]))
     numbers = np.flatnonzero(people[1:]) + 1
     index = pd.Index(numbers, dtype="int64", name="participations")
     table = pd.DataFrame({"people": people[numbers].astype("int64")}, index)
@@ -340,7 +343,7 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
     """
     acts = Acts.of(actions, "action", "subject_id", report="hosts", include=include, by="person_id")
     rows = acts.rows.astype({"subject_id": "str"})
-    rows = rows.assign(host=acts.frame["person_id"].astype("str").where(rows["person"] >= 0))
+    rows = rows.assign(host=acts.person_ids(rows.index))
     hosted = rows[rows["action"] == "hosted"].dropna(subset=["host", "subject_id"])
     hosted = hosted[["host", "subject_id"]].drop_duplicates()
     rsvps = rows.loc[rows["action"] == "rsvped", ["subject_id"]].assign(rsvps=1)

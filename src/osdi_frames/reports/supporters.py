@@ -234,7 +234,7 @@ def supporters(
     counted_acts = acts.only((acts.rows["person"] >= 0) & ~(acts.rows["clock"] >= end))
     persons = _Persons.of(counted_acts)
     first = persons.rows.drop_duplicates("person")
-    ids = counted_acts.frame["person_id"].loc[first.index].astype("str")
+    ids = counted_acts.person_ids(first.index)
     by_person = persons.rows.groupby("person")
     dates = by_person["date"].agg(["min", "max"])
     table = (
@@ -332,7 +332,7 @@ def supporter_amounts(
     acts = Acts.of(
         actions, "amount", "currency", report=report, include=include, by="person_id", timezone=timezone
     )
-    rows = acts.rows.assign(person_id=acts.frame["person_id"].astype("str").where(acts.rows["person"] >= 0))
+    rows = acts.rows.assign(person_id=acts.person_ids(acts.rows.index))
     if as_of is not None:
         rows = rows[~(rows["clock"] >= end_of(as_of, None, acts.zone, report=report, argument="as_of"))]
     given = rows.dropna(subset=["person_id", "amount", "currency"])
