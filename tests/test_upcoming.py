@@ -50,6 +50,10 @@ def test_events_of_the_next_days_are_listed_in_order_with_place_seats_and_host(e
                 if (part := (event[f"location_{name}"] or "").strip())
             ),
             event["total_accepted"] or 0,
+            event["capacity"],
+            event["total_accepted"] / event["capacity"]
+            if event["capacity"] and event["total_accepted"] is not None
+            else None,
             None if event["capacity"] is None else max(event["capacity"] - (event["total_accepted"] or 0), 0),
             "Ann Lee" if event["creator_id"] == "ann" else None,
         )

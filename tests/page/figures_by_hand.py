@@ -338,7 +338,8 @@ def upcoming(events: pd.DataFrame, today: pd.Timestamp) -> Table:
         place = ", ".join(part for part in parts if isinstance(part, str) and part)
         left = event.capacity - event.total_accepted
         seats = number(left if pd.isna(left) else max(left, 0))
-        return [f"{event.start_date:%a %Y-%m-%d %H:%M}", place, number(event.total_accepted), seats]
+        start, taken = f"{event.start_date:%a %Y-%m-%d %H:%M}", share(event.total_accepted, event.capacity)
+        return [start, place, number(event.total_accepted), number(event.capacity), taken, seats]
 
     found = {(event.title,): cells(event) for event in rows.itertuples()}
-    return Table(found, lambda _: ["–", "–", number(rows["total_accepted"].sum()), "–"])
+    return Table(found, lambda _: ["–", "–", number(rows["total_accepted"].sum()), "–", "–", "–"])

@@ -262,6 +262,8 @@ UPCOMING: Final = Report(
         Measure("start_date", "clock", None, "time"),
         Measure("place", "text", None, "str"),
         Measure("rsvps"),
+        _without_total("capacity"),
+        _share("fill_rate"),
         _without_total("seats_left"),
     ),
     function=lambda tables, choices: upcoming(tables["events"], now=choices.now, include=choices.include),

@@ -1,4 +1,4 @@
-"""The events to come: when and where they are, how many come, and how many seats are left."""
+"""The events to come: when and where they are, how many come, and how many seats there are and are left."""
 
 from __future__ import annotations
 
@@ -63,6 +63,8 @@ def upcoming(
         - start_date: the wall clock at the place of the event
         - place: venue, town and region
         - rsvps: the number of RSVPs by the service's total
+        - capacity: how many can come; missing if the event has no capacity
+        - fill_rate: rsvps over capacity; missing if the capacity is missing or 0, or the service reports no total
         - seats_left: capacity less rsvps, not below 0; missing if the event has no capacity
         - host: the name of the person who created it, with `people` only
 
@@ -77,8 +79,9 @@ def upcoming(
     --------
     >>> import osdi_frames as of
     >>> march = {"title": "March", "start_date": "2026-05-02T18:00:00Z", "total_accepted": 12, "capacity": 40}
-    >>> of.upcoming(of.read_events(march), now="2026-05-01")[["rsvps", "seats_left"]].to_dict("index")
-    {'March': {'rsvps': 12, 'seats_left': 28}}
+    >>> listed = of.upcoming(of.read_events(march), now="2026-05-01")
+    >>> listed.drop(columns=["start_date", "place"]).to_dict("index")
+    {'March': {'rsvps': 12, 'capacity': 40, 'fill_rate': 0.3, 'seats_left': 28}}
     """
     if not isinstance(days, int) or days < 1:
         raise InvalidArgument(f"upcoming: days is a number from 1, not {quoted(days)}")
@@ -96,6 +99,10 @@ def upcoming(
             "start_date": rows["start_date"],
             "place": pd.Series(places, rows.index, dtype="str"),
             "rsvps": rsvps.astype("int64"),
+            "capacity": rows["capacity"],
+            "fill_rate": (rows["total_accepted"] / rows["capacity"].where(rows["capacity"] > 0)).astype(
+                "float64"
+            ),
             "seats_left": (rows["capacity"] - rsvps).clip(lower=0),
         }
     )
