@@ -156,6 +156,12 @@ def check_amounts(rows: list[Act], actions: pd.DataFrame) -> None:
     assert by_label(made, "gifts") == {
         source: (count,) for source, count in Counter(label(row["source"]) for row in gifts).items()
     }
+    by_subject = of.amounts_by(actions, "subject_id")
+    titles = pd.DataFrame({"subject_id": by_subject.index, "title": by_subject.index.str.upper()})
+    titled = of.amounts_by(actions, "subject_id", titles)
+    shown = {subject: "" if subject == "(none)" else subject.upper() for subject in by_subject.index}
+    assert titled.pop("title").fillna("").to_dict() == shown
+    pd.testing.assert_frame_equal(titled, by_subject)
     for currency in made.columns.drop("gifts"):
         of_currency = [row for row in gifts if (row["currency"] or "(no currency)") == currency]
         found = by_label(made, currency)

@@ -70,9 +70,6 @@ if TYPE_CHECKING:
         engagement as engagement,
     )
     from osdi_frames.reports.participation import (
-        hosts as hosts,
-    )
-    from osdi_frames.reports.participation import (
         repeats as repeats,
     )
     from osdi_frames.reports.participation import (
@@ -121,6 +118,7 @@ if TYPE_CHECKING:
         signatures_over_time as signatures_over_time,
     )
     from osdi_frames.reports.supporters import Levels as Levels
+    from osdi_frames.reports.supporters import hosts as hosts
     from osdi_frames.reports.supporters import people_by_level as people_by_level
     from osdi_frames.reports.supporters import supporter_amounts as supporter_amounts
     from osdi_frames.reports.supporters import supporters as supporters
@@ -181,7 +179,7 @@ _HOMES = {
     "reports.conversion": ("attribution", "funnel", "growth"),
     "reports.goals": ("goals",),
     "reports.hours": ("weekday_hours",),
-    "reports.participation": ("acts_by", "amounts_by", "engagement", "hosts", "repeats", "retention"),
+    "reports.participation": ("acts_by", "amounts_by", "engagement", "repeats", "retention"),
     "reports.rsvps": (
         "rsvps_by",
         "rsvps_by_campaign",
@@ -190,7 +188,7 @@ _HOMES = {
         "rsvps_by_region",
         "rsvps_over_time",
     ),
-    "reports.supporters": ("Levels", "people_by_level", "supporter_amounts", "supporters"),
+    "reports.supporters": ("Levels", "hosts", "people_by_level", "supporter_amounts", "supporters"),
     "reports.signatures": (
         "signatures_by",
         "signatures_by_month",

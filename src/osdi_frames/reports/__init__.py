@@ -26,7 +26,7 @@ The functions, by the frame that they take:
 - `rsvps`: events; `attendances`: attendances; `signatures`: signatures
 - `change`, `participation`, `conversion`: acts; `goals`: signatures; `hours`: any frame with local times
 - `upcoming`: the events to come
-- `supporters`: one row a person, and people by level
+- `supporters`: acts, one row a person, and people by level
 - `acts`: the acts that these count, and the rows that are their person's first act
 
 The report of an archive:
@@ -55,7 +55,7 @@ from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.hours import weekday_hours
 from osdi_frames.reports.making import Counting, make
-from osdi_frames.reports.participation import acts_by, amounts_by, engagement, hosts, repeats, retention
+from osdi_frames.reports.participation import acts_by, amounts_by, engagement, repeats, retention
 from osdi_frames.reports.report import Report
 from osdi_frames.reports.rsvps import (
     rsvps_by,
@@ -75,7 +75,7 @@ from osdi_frames.reports.signatures import (
     signatures_by_website,
     signatures_over_time,
 )
-from osdi_frames.reports.supporters import Levels, people_by_level, supporter_amounts, supporters
+from osdi_frames.reports.supporters import Levels, hosts, people_by_level, supporter_amounts, supporters
 from osdi_frames.reports.suppression import suppress
 from osdi_frames.reports.upcoming import upcoming
 from osdi_frames.tables.schema import NO_DATE, NONE

@@ -32,7 +32,7 @@ from osdi_frames.reports.known import Duration
 from osdi_frames.reports.measures import Grouped
 from osdi_frames.reports.report import Joined, Report
 from osdi_frames.reports.spelling import Spelling, checked_spelling, contexts
-from osdi_frames.reports.titles import REFERRER, SPONSOR, Titled, distinct_labels
+from osdi_frames.reports.titles import REFERRER, SPONSOR, distinct_labels
 from osdi_frames.tables import TABLES, element_types, main_table
 from osdi_frames.tables.schema import NONE
 
@@ -97,7 +97,7 @@ def make(
     groups = _groups(report, frame, counting)
     result = _compute(report, frame, rows, groups, counting)
     if titles is not None and titled:
-        result = _titled(result, titles, titled, name=report.name)
+        result = with_titles(result, titles, titled.key, argument=titled.argument, report=report.name)
     if keys == [REFERRER] and report.kind == "groups" and SPONSOR in frame:
         result = _with_sponsors(result, frame[SPONSOR], groups)
     notes = [note, unknown_note, zone_note(frame, needs), *groups.notes]
@@ -304,20 +304,21 @@ def _states(rows: pd.DataFrame, *, pause: pd.Timedelta) -> pd.DataFrame:
     return rows.drop_duplicates(["pull", "event_id"], keep="last")
 
 
-def _titled(report: pd.DataFrame, titles: pd.DataFrame, titled: Titled, *, name: str) -> pd.DataFrame:
+def with_titles(
+    made: pd.DataFrame, titles: pd.DataFrame, key: str, *, argument: str, report: str
+) -> pd.DataFrame:
     """Add the column `title` to a report by id; in a report with a column per id, replace the ids by titles."""
-    key = titled.key
-    if key not in report.index.names and list(report.columns.names) != [key]:
-        return report
-    refuse_lacking(titles, (key, "title"), name=titled.argument, report=name)
+    if key not in made.index.names and list(made.columns.names) != [key]:
+        return made
+    refuse_lacking(titles, (key, "title"), name=argument, report=report)
     named = titles[[key, "title"]].astype("str").dropna()
     named = named[(named["title"].str.strip() != "") & (named[key] != NONE)]
     known = dict(zip(named[key], named["title"], strict=True))  # the last row of an id counts
-    if key in report.index.names:
-        ids = report.index.get_level_values(key)
-        report.insert(0, "title", pd.Series([known.get(id_) for id_ in ids], report.index, dtype="str"))
-        return report
-    return report.rename(columns=distinct_labels({column: known.get(column) for column in report.columns}))
+    if key in made.index.names:
+        ids = made.index.get_level_values(key)
+        made.insert(0, "title", pd.Series([known.get(id_) for id_ in ids], made.index, dtype="str"))
+        return made
+    return made.rename(columns=distinct_labels({column: known.get(column) for column in made.columns}))
 
 
 def _with_sponsors(report: pd.DataFrame, sponsors: pd.Series, groups: Groups) -> pd.DataFrame:

@@ -19,8 +19,8 @@ from osdi_frames.reports.acts import Acts, noted
 from osdi_frames.reports.columns import amount, are_first, convert_columns, text
 from osdi_frames.reports.groups import By, group, group_periods, named_keys, period_of
 from osdi_frames.reports.known import end_of
+from osdi_frames.reports.making import with_titles
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
-from osdi_frames.tables.schema import NONE
 
 _OF_AMOUNTS: Final = {"amount": amount, "currency": text}
 _NO_CURRENCY: Final = "(no currency)"
@@ -302,62 +302,6 @@ def repeats(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFra
     return noted(table, acts.notes)
 
 
-def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame:
-    """Count the RSVPs to each host's events, most first.
-
-    An event with two hosts counts for both, so the columns have no total. RSVPs to events without a known host are
-    counted in the row ``(none)``. Do not publish this report, as each of its rows is a person.
-
-    Parameters
-    ----------
-    actions
-        one row per act, with person_id, date, action and subject_id, which is the event's id in `hosted` and `rsvped`
-    include
-        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
-        others
-
-    Returns
-    -------
-    DataFrame
-        indexed by person_id, most RSVPs first, then in its order
-
-        - events: the number of events that they hosted; in the row ``(none)`` that of events with an RSVP
-        - rsvps: the number of RSVPs to these events, with those of the hosts themselves
-        - rsvps_per_event: rsvps over events
-
-    Raises
-    ------
-    MissingColumn
-        the frame lacks a needed column
-
-    Examples
-    --------
-    >>> actions = pd.DataFrame({
-    ...     "person_id": ["ann", "bob", "cat", "cat"],
-    ...     "date": pd.Timestamp("2026-05-01", tz="UTC"),
-    ...     "action": ["hosted", "rsvped", "rsvped", "rsvped"],
-    ...     "subject_id": ["march", "march", "march", "picnic"],
-    ... })
-    >>> hosts(actions)["rsvps"].to_dict()
-    {'ann': 2, '(none)': 1}
-    """
-    acts = Acts.of(actions, "action", "subject_id", report="hosts", include=include, by="person_id")
-    rows = acts.rows.astype({"subject_id": "str"})
-    rows = rows.assign(host=acts.person_ids(rows.index))
-    hosted = rows[rows["action"] == "hosted"].dropna(subset=["host", "subject_id"])
-    hosted = hosted[["host", "subject_id"]].drop_duplicates()
-    rsvps = rows.loc[rows["action"] == "rsvped", ["subject_id"]].assign(rsvps=1)
-    by_event = rsvps.groupby("subject_id", dropna=False, as_index=False).sum()
-    pairs = hosted.merge(by_event, on="subject_id", how="outer").fillna({"host": NONE, "rsvps": 0})
-    by_host = pairs.groupby("host")
-    table = pd.DataFrame({"events": by_host["subject_id"].count(), "rsvps": by_host["rsvps"].sum()}).astype(
-        "int64"
-    )
-    table["rsvps_per_event"] = table["rsvps"] / table["events"].where(table["events"] > 0)
-    table = table.sort_values("rsvps", ascending=False, kind="stable").rename_axis("person_id")
-    return noted(table, [acts.note])
-
-
 def acts_by(
     actions: pd.DataFrame,
     by: By = ("action", "title"),
@@ -433,6 +377,7 @@ def acts_by(
 def amounts_by(
     frame: pd.DataFrame,
     by: By,
+    titles: pd.DataFrame | None = None,
     *,
     include: Iterable[str] = (),
     spelling: Spelling = "merged",
@@ -449,6 +394,9 @@ def amounts_by(
         one row per act, donation or attendance, with amount, currency and the columns of `by`
     by
         a column, or several; ``osdi_frames.reports.Period("created_date")`` is the month
+    titles
+        one row per thing, with an id that is among `by`, and title, as ``osdi_frames.open(source).fundraising_pages()``
+        or events: adds the column `title`
     include
         reasons of the column `excluded` whose rows to count nevertheless; the attribute `note` has the number of the
         others
@@ -463,6 +411,7 @@ def amounts_by(
     DataFrame
         indexed by the columns of `by`, the most gifts first, periods in order; rows without an amount are in none
 
+        - title: the title, with `titles` only; missing if it has none
         - gifts: the number of rows with an amount
         - USD, EUR, …: the sum of each currency, an exact decimal in its units; ``(no currency)`` of rows without one
 
@@ -479,8 +428,9 @@ def amounts_by(
     ...     "amount": [Decimal("5.00"), Decimal("2.50"), Decimal("9.00")],
     ...     "currency": ["USD", "USD", "EUR"],
     ... })
-    >>> amounts_by(donations, "fundraising_page_id").to_dict("index")["park"]
-    {'gifts': 2, 'EUR': Decimal('0.00'), 'USD': Decimal('7.50')}
+    >>> pages = pd.DataFrame({"fundraising_page_id": ["park"], "title": ["Save the park"]})
+    >>> amounts_by(donations, "fundraising_page_id", pages).to_dict("index")["park"]
+    {'title': 'Save the park', 'gifts': 2, 'EUR': Decimal('0.00'), 'USD': Decimal('7.50')}
     """
     checked_spelling(spelling)
     include = exclusion.included(include)
@@ -497,5 +447,9 @@ def amounts_by(
     sums = rows["amount"].groupby([groups.number, currency.rename("currency")]).sum().unstack()
     gifts = groups.number.value_counts().reindex(range(len(groups.labels)), fill_value=0)
     table = pd.DataFrame({"gifts": gifts}).join(sums)
-    table = table.fillna(dict.fromkeys(sums.columns, 0)).set_axis(groups.labels)
-    return noted(table.iloc[groups.ranked(gifts)], [note], groups.notes)
+    table = table.fillna(dict.fromkeys(sums.columns, 0)).set_axis(groups.labels).iloc[groups.ranked(gifts)]
+    if titles is not None and (ids := [key for key in keys if key.endswith("_id")]):
+        titles = as_frame(titles, caller="amounts_by", columns=[*ids, "title"])
+        key = next((key for key in ids if key in titles), ids[0])
+        table = with_titles(table, titles, key, argument="titles", report="amounts_by")
+    return noted(table, [note], groups.notes)

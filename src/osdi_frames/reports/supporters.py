@@ -1,4 +1,4 @@
-"""One row a person: how often, when and how they took part, and their level; and how many people are at each level."""
+"""One row a person: how they took part, and their level; what they gave; hosts; and how many are at each level."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from osdi_frames.reports.acts import Acts, noted
 from osdi_frames.reports.columns import converted, refuse_lacking, text
 from osdi_frames.reports.known import end_of
 from osdi_frames.tables.actions import ACTION_NAMES
-from osdi_frames.tables.schema import Table
+from osdi_frames.tables.schema import NONE, Table
 from osdi_frames.tables.supporters import SUPPORTER_AMOUNTS, SUPPORTERS
 
 #: Months within which somebody acted who can lapse, and the last of these in which they did not.
@@ -338,6 +338,62 @@ def supporter_amounts(
     given = rows.dropna(subset=["person_id", "amount", "currency"])
     sums = given.groupby(["person_id", "currency"])[["amount"]].sum()
     return noted(_declared(SUPPORTER_AMOUNTS, sums), acts.notes)
+
+
+def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame:
+    """Count the RSVPs to each host's events, most first.
+
+    An event with two hosts counts for both, so the columns have no total. RSVPs to events without a known host are
+    counted in the row ``(none)``. Do not publish this report, as each of its rows is a person.
+
+    Parameters
+    ----------
+    actions
+        one row per act, with person_id, date, action and subject_id, which is the event's id in `hosted` and `rsvped`
+    include
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
+
+    Returns
+    -------
+    DataFrame
+        indexed by person_id, most RSVPs first, then in its order
+
+        - events: the number of events that they hosted; in the row ``(none)`` that of events with an RSVP
+        - rsvps: the number of RSVPs to these events, with those of the hosts themselves
+        - rsvps_per_event: rsvps over events
+
+    Raises
+    ------
+    MissingColumn
+        the frame lacks a needed column
+
+    Examples
+    --------
+    >>> actions = pd.DataFrame({
+    ...     "person_id": ["ann", "bob", "cat", "cat"],
+    ...     "date": pd.Timestamp("2026-05-01", tz="UTC"),
+    ...     "action": ["hosted", "rsvped", "rsvped", "rsvped"],
+    ...     "subject_id": ["march", "march", "march", "picnic"],
+    ... })
+    >>> hosts(actions)["rsvps"].to_dict()
+    {'ann': 2, '(none)': 1}
+    """
+    acts = Acts.of(actions, "action", "subject_id", report="hosts", include=include, by="person_id")
+    rows = acts.rows.astype({"subject_id": "str"})
+    rows = rows.assign(host=acts.person_ids(rows.index))
+    hosted = rows[rows["action"] == "hosted"].dropna(subset=["host", "subject_id"])
+    hosted = hosted[["host", "subject_id"]].drop_duplicates()
+    rsvps = rows.loc[rows["action"] == "rsvped", ["subject_id"]].assign(rsvps=1)
+    by_event = rsvps.groupby("subject_id", dropna=False, as_index=False).sum()
+    pairs = hosted.merge(by_event, on="subject_id", how="outer").fillna({"host": NONE, "rsvps": 0})
+    by_host = pairs.groupby("host")
+    table = pd.DataFrame({"events": by_host["subject_id"].count(), "rsvps": by_host["rsvps"].sum()}).astype(
+        "int64"
+    )
+    table["rsvps_per_event"] = table["rsvps"] / table["events"].where(table["events"] > 0)
+    table = table.sort_values("rsvps", ascending=False, kind="stable").rename_axis("person_id")
+    return noted(table, [acts.note])
 
 
 def people_by_level(
