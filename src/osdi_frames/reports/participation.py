@@ -65,7 +65,7 @@ def engagement(
         - retained: the number of people who acted in the period before, too
         - back: the number of people who acted earlier, and not in the period before
         - lapsed: the number of people who acted in the period before, and not in this; missing if this has not ended
-          at the newest act, and without a date
+          at the newest act, and without a date. It is a part of the people of the period before, not of this one
         - actions: the number of acts, with those of unknown people
 
     Raises
@@ -88,6 +88,12 @@ def engagement(
     May        2      2    1    0.5         0     0       0        2
     June       1      0    0    NaN         1     0       1        1
     July       1      0    0    NaN         0     1    <NA>        2
+
+    The share of the people of the period before who lapsed:
+
+    >>> table = engagement(actions)
+    >>> (table["lapsed"] / table["people"].shift()).tolist()
+    [<NA>, 0.5, <NA>]
     """
     period = period_of(freq, report="engagement")
     acts = Acts.of(actions, "number", "is_new", report="engagement", include=include, timezone=timezone)

@@ -414,7 +414,8 @@ def people_by_level(
         one row per act, with person_id, date, action, subject_id and received_at, as
         ``osdi_frames.open(source).actions()`` returns it
     before
-        the earlier end, as `as_of`; by default a month before it
+        the earlier end, as `as_of`: a day, month or year, the last one included, or a time; by default a month before
+        `as_of`
     as_of, levels, now, timezone, include
         as for `supporters`
 
@@ -446,6 +447,11 @@ def people_by_level(
     ... })
     >>> people_by_level(actions)[["before", "now", "up"]].loc[[1, 2]].to_dict("list")
     {'before': [2, 0], 'now': [1, 1], 'up': [0, 1]}
+
+    Since the end of a day, of which its acts are a part:
+
+    >>> people_by_level(actions, before="2026-05-01", as_of="2026-05-31")[["before", "now", "first"]].loc[1].to_dict()
+    {'before': 1, 'now': 2, 'first': 1}
     """
     acts, end, notes = _known(actions, as_of, now, include, timezone, report="people_by_level")
     start = _months_before(end, 1)
