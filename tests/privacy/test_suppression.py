@@ -256,7 +256,10 @@ def source(tmp_path_factory):
 
 def test_every_output_of_a_report_shows_the_suppressed_one(source, tmp_path):
     arguments = [str(source), "--min-count", "5", "--out", str(tmp_path / "out"), "--format", "parquet"]
-    ran = CliRunner().invoke(command, [*arguments, "--format", "csv", "--format", "xlsx"])
+    workbook = tmp_path / "week.xlsx"
+    ran = CliRunner().invoke(
+        command, [*arguments, "--format", "csv", "--format", "xlsx", "--excel", str(workbook)]
+    )
     assert ran.exit_code == 0, ran.output
     assert "counts of people below 5 are hidden (–)" in ran.output
     line = next(line for line in ran.output.splitlines() if line.startswith("flyer"))
@@ -269,6 +272,10 @@ def test_every_output_of_a_report_shows_the_suppressed_one(source, tmp_path):
     csv = pd.read_csv(tmp_path / "out" / "signatures_by_source.csv").set_index("source")
     (header, *rows) = openpyxl.load_workbook(tmp_path / "out" / "signatures_by_source.xlsx").active.values
     excel = pd.DataFrame(rows, columns=header).set_index("source")
+    sheets = openpyxl.load_workbook(workbook)
+    assert {*sheets.sheetnames} <= {"notes", "news", *(report.name for report in KEYED)}
+    (_, *rows) = sheets["signatures_by_source"].values
+    assert [row[:2] for row in rows] == [("mail", 30), ("flyer", None), ("web", None)]
     for frame in (parquet, csv, excel):
         assert frame["signatures"].dropna().to_dict() == {"mail": 30}
         assert frame.loc[["flyer", "web"]].isna().all(axis=None)
