@@ -165,6 +165,11 @@ def test_a_hidden_count_is_open_with_the_totals_of_its_row_and_its_column_known(
     assert all(is_open(values, hidden, row, column) for row, column in np.argwhere(hidden))
 
 
+def test_columns_of_values_are_not_taken_for_those_of_other_reports():
+    report = of.signatures_over_time(signed({"gifts": 9, "amount": 8, "new": 7}), by="source")
+    assert suppress(report).to_numpy().tolist() == [[9, 8, 7]]
+
+
 def snapshots(*pulls):
     """Give the rows of pulls, each the RSVPs of campaigns."""
     return pd.DataFrame(

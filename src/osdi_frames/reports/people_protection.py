@@ -27,7 +27,8 @@ def protector_of(report: pd.DataFrame) -> Protect | None:
 
     None is returned for every other report, and InvalidArgument raised for a report whose rows are people.
     """
-    columns = {*map(str, report.columns)}
+    is_spread = list(report.columns.names) != [None]  # the columns are values, which can have any name
+    columns = set() if is_spread else {*map(str, report.columns)}
     if "gifts" in columns:
         raise InvalidArgument(
             "amounts_by has sums of money, which can be what one person gave; it cannot be suppressed. acts_by counts "
