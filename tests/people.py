@@ -102,8 +102,8 @@ def check_engagement(rows: list[Act], actions: pd.DataFrame) -> None:
 
 
 def after(day: str) -> pd.Timestamp:
-    """Return the end of a day, which `until` includes."""
-    return pd.Timestamp(day, tz="UTC") + timedelta(days=1)
+    """Return the end of a day, which `until` includes, or the time at which it ends."""
+    return pd.Timestamp(day, tz="UTC") + timedelta(days="T" not in day)
 
 
 def check_retention(rows: list[Act], actions: pd.DataFrame, until) -> None:
@@ -334,10 +334,13 @@ def periods(rows: list[Act], days: int, until) -> tuple[pd.Timestamp, pd.Timesta
     return end - timedelta(days=2 * days), end - timedelta(days=days), end
 
 
-def check_changes(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
-    before, now, end = periods(rows, days, until)
-    first, expected = first_acts(rows), defaultdict(lambda: [0, 0])
-    for place, (start, stop) in enumerate(((before, now), (now, end))):
+def check_activity(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
+    """Check the people and acts of three periods, and the change from the second to the third."""
+    *_, end = periods(rows, days, until)
+    starts = [end - timedelta(days=days * before) for before in (3, 2, 1)]
+    first, expected = first_acts(rows), defaultdict(lambda: [0, 0, 0])
+    for place, start in enumerate(starts):
+        stop = start + timedelta(days=days)
         within = [row for row in counted(rows) if row["date"] and start <= row["date"] < stop]
         people = {row["person_id"] for row in within if row["person_id"]}
         begin = [
@@ -351,11 +354,18 @@ def check_changes(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
             ("new people", sum(row["is_new"] is True for row in begin)),
             *Counter(row["action"] for row in within).items(),
         ]:
-            if count:
-                expected[figure][place] = count
-    made = of.changes(actions, f"{days}D", until=until)
-    assert made[["before", "now"]].apply(list, axis=1).to_dict() == dict(expected)
-    assert made["change"].tolist() == (made["now"] - made["before"]).tolist()
+            expected[figure][place] = count
+    made = of.activity(actions, f"{days}D", count=3, until=until)
+    if newest(rows) or until:
+        assert made.index.tolist() == [pd.Timestamp(start) for start in starts]
+        assert made.to_dict("list") == dict(expected)
+    else:
+        assert made.empty
+    changed = of.changes(actions, f"{days}D", until=until)
+    assert changed[["before", "now"]].apply(list, axis=1).to_dict() == {
+        figure: counts[1:] for figure, counts in expected.items() if any(counts[1:])
+    }
+    assert changed["change"].tolist() == (changed["now"] - changed["before"]).tolist()
 
 
 def check_goals(rows: list[Act], actions: pd.DataFrame, goal: int, until) -> None:

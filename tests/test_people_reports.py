@@ -19,9 +19,9 @@ import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
 from tests.acts import ACTS, START, TOUCHES, frame
 from tests.people import (
+    check_activity,
     check_acts_by,
     check_attribution,
-    check_changes,
     check_comparison,
     check_engagement,
     check_goals,
@@ -131,8 +131,8 @@ def test_a_comparison_counts_the_rows_of_two_periods_by_value(rows, days, until)
 @given(
     ACTS, st.sampled_from([1, 7, 30]), st.none() | st.sampled_from(["2026-03-01", "2026-04-20T07:00", "2050"])
 )
-def test_changes_are_people_new_people_and_acts_of_two_periods(rows, days, until):
-    check_changes(rows, frame(rows), days, until)
+def test_activity_and_changes_are_people_new_people_and_acts_of_periods(rows, days, until):
+    check_activity(rows, frame(rows), days, until)
 
 
 @FEW

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from osdi_frames.reports.attendances import (
         attendances_over_time as attendances_over_time,
     )
+    from osdi_frames.reports.change import activity as activity
     from osdi_frames.reports.change import changes as changes
     from osdi_frames.reports.change import compare as compare
     from osdi_frames.reports.conversion import attribution as attribution
@@ -175,7 +176,7 @@ _HOMES = {
         "attendances_by_source",
         "attendances_over_time",
     ),
-    "reports.change": ("changes", "compare"),
+    "reports.change": ("activity", "changes", "compare"),
     "reports.conversion": ("attribution", "funnel", "growth"),
     "reports.goals": ("goals",),
     "reports.hours": ("weekday_hours",),

@@ -19,8 +19,8 @@ import osdi_frames as of
 from osdi_frames.errors import SourceWarning
 from osdi_frames.reports.declared import STANDARD
 from tests.people import (
+    check_activity,
     check_attribution,
-    check_changes,
     check_comparison,
     check_engagement,
     check_goals,
@@ -376,13 +376,14 @@ def check_people_reports(done: list[Row], actions: pd.DataFrame) -> None:
     check_supporters(done, actions, None)
     check_levels(done, actions, None)
     check_comparison(done, actions, 7, None)
-    check_changes(done, actions, 7, None)
+    check_activity(done, actions, 7, None)
     check_goals(done, actions, 3, None)
 
 
 def check_analyses(reports: Mapping[str, pd.DataFrame], actions: pd.DataFrame) -> None:
     """Check that the report of an archive has those of its acts, and those alone that say something."""
     made = {
+        "activity": of.activity(actions, "W"),
         "changes": of.changes(actions, "W"),
         "changes_by_source": of.compare(actions, "W"),
         "changes_by_title": of.compare(actions, "W", by=["action", "title"]),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from osdi_frames.plots.change import compare, goals
+from osdi_frames.plots.change import activity, compare, goals
 from osdi_frames.plots.conversion import attribution, funnel, growth
 from osdi_frames.plots.functions import ReportPlot, plot_of
 from osdi_frames.plots.map import event_map, signature_map
@@ -32,6 +32,7 @@ FUNCTIONS = {report.name: plot_of(report) for report in REPORTS}
 globals().update(FUNCTIONS)
 
 __all__ = [
+    "activity",
     "attribution",
     "compare",
     "engagement",
@@ -49,6 +50,7 @@ __all__ += FUNCTIONS  # noqa: PLE0605 (names)
 
 #: What draws the reports of an archive on people and change; the others are lists.
 _OF_ARCHIVES = {
+    "activity": activity,
     "changes": compare,
     "changes_by_source": compare,
     "changes_by_title": compare,

@@ -1,14 +1,15 @@
-"""Plots of what changed from one period to the next, and of goals."""
+"""Plots of what changed from one period to the next, of activity, and of goals."""
 
 from __future__ import annotations
 
 import pandas as pd
 from matplotlib.axes import Axes
 
-from osdi_frames.plots import categories, colors, pairs
+from osdi_frames.plots import categories, colors, over_time, pairs
 from osdi_frames.plots.refusal import draws
 from osdi_frames.reports.measures import show
 from osdi_frames.reports.titles import labelled
+from osdi_frames.tables.actions import ACTION_NAMES
 
 
 @draws("frame", ("before", "now", "change"))
@@ -22,6 +23,23 @@ def compare(report: pd.DataFrame, *, ax: Axes | None = None, top: int = 20) -> A
     styles = [colors.SEATS, colors.bar("value")]
     return pairs.draw(
         counts, ax=ax, top=top, title="What changed", unit="counted", texts=texts, styles=styles
+    )
+
+
+@draws("actions", ("people", "first time", "new people"), others=ACTION_NAMES, has_times=True)
+def activity(report: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the acts of the later half of the periods, and in grey those of the earlier half at the same places.
+
+    Acts are counted together, whatever the action. The first of an odd number of periods is left out.
+    """
+    acts = report[[name for name in report if name in ACTION_NAMES]].sum(axis=1)
+    half = len(acts) // 2
+    return over_time.draw_compared(
+        acts[len(acts) - half :],
+        acts[len(acts) - 2 * half : len(acts) - half],
+        ax=ax,
+        title="Acts",
+        unit="acts",
     )
 
 

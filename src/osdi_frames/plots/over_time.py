@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from osdi_frames.plots import axes, colors
 from osdi_frames.plots.labels import cleaned, drawable, labels, name_of, names_of_times, periods_of
+from osdi_frames.reports.measures import show_key
 from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NO_DATE
 
@@ -133,6 +134,38 @@ def draw_growth(counts: pd.DataFrame, *, ax: Axes | None, top: int, title: str, 
         above = [f": {end:,}, above" if end > highest else "" for end in ends]
         _add_legend(ax, [line.name + end for line, end in zip(lines, above, strict=True)], artists)
     return ax
+
+
+def draw_compared(now: pd.Series, before: pd.Series, *, ax: Axes | None, title: str, unit: str) -> Axes:
+    """Draw the counts of periods as a line, and those of as many periods before in grey at the same places."""
+    ax = axes.ensure_axes(ax, title, is_empty=now.empty)
+    if now.empty:
+        return ax
+    times = pd.DatetimeIndex(now.index)
+    at = _days(times)
+    names = [f"{_span(now)}: {now.sum():,}", f"{_span(before)}: {before.sum():,}"]
+    [past] = ax.plot(at, before.to_numpy(), color=colors.GREY, linestyle="--", linewidth=1)
+    ax.fill_between(at, now.to_numpy(), color=colors.MAIN, alpha=0.15, linewidth=0)
+    [line] = ax.plot(at, now.to_numpy(), color=colors.MAIN, linewidth=2)
+    axes.count_upwards(ax, unit, highest=max(now.max(), before.max()) * _HEADROOM)
+    margin = (at[-1] - at[0]) / 40 or 0.5
+    _mark(ax, times, left=at[0] - margin, right=at[-1] + margin, has_legend=False)
+    ax.legend(
+        [line, past],
+        names,
+        frameon=False,
+        fontsize="small",
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        ncols=2,
+    )
+    return ax
+
+
+def _span(counts: pd.Series) -> str:
+    """Return the starts of the first and of the last period."""
+    first, last = (show_key(time) for time in (counts.index[0], counts.index[-1]))
+    return f"from {first} to {last}"
 
 
 def is_alone(counts: pd.DataFrame) -> bool:

@@ -48,7 +48,7 @@ from osdi_frames.reports.attendances import (
     attendances_by_source,
     attendances_over_time,
 )
-from osdi_frames.reports.change import changes, compare
+from osdi_frames.reports.change import activity, changes, compare
 from osdi_frames.reports.conversion import attribution, funnel, growth
 from osdi_frames.reports.declared import DECLARED, REPORTS, STANDARD
 from osdi_frames.reports.goals import goals
@@ -91,6 +91,7 @@ __all__ = [
     "Levels",
     "Period",
     "Report",
+    "activity",
     "acts_by",
     "amounts_by",
     "attendances_by",

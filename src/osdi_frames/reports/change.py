@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from osdi_frames.clock import TimeLike, wall_clock
+from osdi_frames.clock import TimeLike, instants, wall_clock
 from osdi_frames.errors import InvalidArgument, MissingColumn
 from osdi_frames.frames import as_frame
-from osdi_frames.messages import counted, quoted
+from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import Acts, not_known_to_be_new, noted
 from osdi_frames.reports.columns import (
@@ -30,7 +29,7 @@ from osdi_frames.reports.columns import (
     zone_note,
 )
 from osdi_frames.reports.groups import By, group, named_keys
-from osdi_frames.reports.known import RECEIPTS, Duration, Known, duration, end_of, latest_time
+from osdi_frames.reports.known import RECEIPTS, Duration, Known, Periods, end_of, latest_time
 from osdi_frames.reports.measures import IS_NEW, Z, show_key
 from osdi_frames.reports.spelling import NO_SOURCE, Spelling, checked_spelling, contexts
 from osdi_frames.tables.actions import ACTION_NAMES
@@ -54,44 +53,11 @@ _DATED: Final = (
     _Dated("created_date", utc, "row"),
 )
 
-#: Periods of the calendar: months, quarters and years, which differ in length, and weeks, which begin on Monday.
-_CALENDAR: Final = re.compile(r"(\d{0,3})([WMQY])[SE]?")
-_STEPS: Final = {"W": "weeks", "M": "months", "Q": "months", "Y": "years"}
+#: The figures of people in `activity` and `changes`.
+_FIGURES: Final = ("people", "first time", "new people")
 
 #: The columns that an attendance has in common with its RSVP.
 _BROUGHT_BY: Final = {"source", "referrer"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Length:
-    """The length of a period."""
-
-    step: pd.DateOffset | pd.Timedelta
-    unit: str
-    """The unit that a period without `until` is aligned to: W, M, Q, Y, D, h or min."""
-
-    @classmethod
-    def of(cls, period: Duration, *, report: str) -> _Length:
-        calendar = _CALENDAR.fullmatch(period) if isinstance(period, str) else None
-        if calendar:
-            number = int(calendar[1] or 1) * (3 if calendar[2] == "Q" else 1)
-            if number:
-                step: dict[str, Any] = {_STEPS[calendar[2]]: number}
-                return cls(pd.DateOffset(**step), calendar[2])
-        is_unit = isinstance(period, str) and not any(map(str.isdigit, period))
-        length = duration(f"1{period}" if is_unit else period)
-        if length is None or length <= pd.Timedelta(0):
-            raise InvalidArgument(
-                f"{report}: period is a time as '7D', or W, M, Q or Y, not {quoted(period)}"
-            )
-        is_days, is_hours = (length % unit == pd.Timedelta(0) for unit in map(pd.Timedelta, ("1D", "1h")))
-        return cls(length, "D" if is_days else "h" if is_hours else "min")
-
-    def last_end(self, newest: pd.Timestamp) -> pd.Timestamp:
-        """Return the end of the last period that ended before the newest date."""
-        if self.unit in _STEPS:
-            return newest.to_period(self.unit).start_time
-        return newest.floor(self.unit)
 
 
 def compare(
@@ -192,7 +158,7 @@ def compare(
     if dated.convert is utc:
         dates = Clock.of(frame, dated.column, timezone, report="compare").times
     end = None if until is None else end_of(until, now, zone, report="compare")
-    periods = _Periods.of(Known.of(dates, latest, dated.noun), period, end, report="compare")
+    periods = Periods.of(Known.of(dates, latest, dated.noun), period, end, report="compare")
     is_within = periods.number >= 0
     is_left_out = is_within & _attended_by_rsvp(frame, keys)
     within = rows.index[is_within & ~is_left_out]
@@ -287,30 +253,110 @@ def changes(
     >>> changes(actions, until="2026-05-17")[["before", "now"]].T.to_dict("list")
     {'people': [1, 2], 'first time': [1, 1], 'new people': [0, 1], 'signed': [1, 2]}
     """
-    needs = ("action", "number", IS_NEW)
-    acts = Acts.of(actions, *needs, report="changes", include=include, now=now, timezone=timezone)
-    end = None if until is None else end_of(until, now, acts.zone, report="changes")
-    periods = _Periods.of(acts.known, period, end, report="changes")
-    first = acts.first_in_archive()
-    first = first.assign(period=periods.number[first.index])
-    is_new = first[IS_NEW].fillna(False)
-    counts: dict[str, list[int]] = {}
-    for number in range(2):
-        within = acts.rows[periods.number == number]
-        of_period = first["period"] == number
-        figures_of = {
-            "people": within.loc[within["person"] >= 0, "person"].nunique(),
-            "first time": of_period.sum(),
-            "new people": (of_period & is_new).sum(),
-            **{action: within["action"].eq(action).sum() for action in ACTION_NAMES},
-        }
-        for figure, count in figures_of.items():
-            counts.setdefault(figure, []).append(int(count))
-    figures = pd.DataFrame.from_dict(counts, orient="index").rename_axis("figure")
+    acts = _counted(actions, "changes", include=include, now=now, timezone=timezone)
+    periods = _periods(acts, period, until, now)
+    figures, unknown = _figures(acts, periods)
+    figures = figures.T.rename_axis("figure")
     figures = _with_change(figures[figures.any(axis=1)])
-    notes = [*acts.notes, *periods.notes]
-    of_unknown = not_known_to_be_new(first[first["period"].isin(range(2))])
-    return periods.noted(noted(figures, notes, [*of_unknown, *periods.newer_notes, *periods.doubtful_notes]))
+    caveats = [*unknown, *periods.newer_notes, *periods.doubtful_notes]
+    return periods.noted(noted(figures, [*acts.notes, *periods.notes], caveats))
+
+
+def activity(
+    actions: pd.DataFrame,
+    period: Duration = "W",
+    *,
+    count: int = 52,
+    until: TimeLike | None = None,
+    now: TimeLike | None = None,
+    include: Iterable[str] = (),
+    timezone: str | None = None,
+) -> pd.DataFrame:
+    """Count the people and acts of consecutive periods, the last of which are those of `changes`.
+
+    Parameters
+    ----------
+    actions
+        one row per act, with person_id, date, action and number, as ``osdi_frames.open(source).actions()`` returns it;
+        without its column is_new it is known of nobody whether they are new
+    period, until, now, timezone
+        as for `compare`
+    count
+        the number of periods
+    include
+        reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
+        others
+
+    Returns
+    -------
+    DataFrame
+        indexed by date, the start of each period, in this zone; without rows if no act has a date and there is no
+        `until`
+
+        - people: the number of people who acted
+        - first time: the number of people whose first act in the archive is in the period
+        - new people: the number of these who are new to the list, as in `changes`
+        - then the number of acts of each action that occurs in any period, as ``signed``
+
+    Raises
+    ------
+    MissingColumn
+        the frame lacks a needed column
+    InvalidArgument
+        `period` is not a length of time, `until` not a time, or `count` not a number of periods
+
+    Examples
+    --------
+    >>> actions = pd.DataFrame({
+    ...     "person_id": ["ann", "bob", "ann"],
+    ...     "date": pd.to_datetime(["2026-05-05", "2026-05-12", "2026-05-13"], utc=True),
+    ...     "action": "signed",
+    ...     "number": [1, 1, 2],
+    ... })
+    >>> activity(actions, until="2026-05-17", count=3)[["people", "signed"]].values.tolist()
+    [[0, 0], [1, 1], [2, 2]]
+    """
+    if not isinstance(count, int) or count < 1:
+        raise InvalidArgument(f"activity: count is a number of periods, not {quoted(count)}")
+    acts = _counted(actions, "activity", include=include, now=now, timezone=timezone)
+    periods = _periods(acts, period, until, now, count)
+    figures, unknown = _figures(acts, periods)
+    if pd.isna(periods.known.newest) and not periods.is_chosen:
+        figures, periods = figures[:0], replace(periods, bounds=periods.bounds[:1])
+    figures = figures.set_axis(instants(pd.DatetimeIndex(periods.bounds[:-1]), acts.zone).rename("date"))
+    is_said = figures.columns.isin(_FIGURES) | figures.any()
+    caveats = [*unknown, *periods.newer_notes, *periods.doubtful_notes]
+    return noted(figures.loc[:, is_said], [*acts.notes, *periods.notes], caveats)
+
+
+def _counted(actions: pd.DataFrame, report: str, **choices: Any) -> Acts:
+    return Acts.of(actions, "action", "number", IS_NEW, report=report, **choices)
+
+
+def _periods(
+    acts: Acts, period: Duration, until: TimeLike | None, now: TimeLike | None, count: int = 2
+) -> Periods:
+    """Return so many periods of acts, the last of which ends at `until`, or else before the newest act."""
+    end = None if until is None else end_of(until, now, acts.zone, report=acts.report)
+    return Periods.of(acts.known, period, end, report=acts.report, count=count)
+
+
+def _figures(acts: Acts, periods: Periods) -> tuple[pd.DataFrame, list[str]]:
+    """Return the people, the new people and the acts of each action by period; and a note on who may be new."""
+    number = pd.Series(periods.number, acts.rows.index)
+    number = number[number >= 0]
+    rows = acts.rows.loc[number.index]
+    first = acts.first_in_archive()
+    first = first[first.index.isin(number.index)]
+    new = first[first[IS_NEW].fillna(False)]
+    counts = {
+        "people": rows["person"].where(rows["person"] >= 0).groupby(number).nunique(),
+        "first time": number[first.index].value_counts(),
+        "new people": number[new.index].value_counts(),
+        **{action: number[rows["action"].eq(action)].value_counts() for action in ACTION_NAMES},
+    }
+    every = pd.DataFrame(counts, index=range(len(periods.bounds) - 1))
+    return every.fillna(0).astype("int64"), not_known_to_be_new(first)
 
 
 def news(
@@ -345,7 +391,7 @@ def news(
     latest = latest_time(tables.values(), now, zone, report="news")
     dates = Clock.of(tables["actions"], "date", report="news").times
     end = None if until is None else end_of(until, now, zone, report="news")
-    periods = _Periods.of(Known.of(dates, latest, exclusion.ACT), period, end, report="news")
+    periods = Periods.of(Known.of(dates, latest, exclusion.ACT), period, end, report="news")
     start = periods.bounds[1]
     parts: list[pd.DataFrame] = []
     doubtful_notes: list[str] = []
@@ -375,96 +421,3 @@ def _with_change(counts: pd.DataFrame) -> pd.DataFrame:
     spread = Z * np.sqrt(result["before"] + result["now"])
     result["by_chance"] = (result["change"].abs() <= spread).astype("boolean")
     return result
-
-
-@dataclass(frozen=True, slots=True)
-class _Periods:
-    """The last period and the one before it."""
-
-    known: Known
-    bounds: list[pd.Timestamp]
-    """The start of the period before, the start of the last one, and its end."""
-    number: NDArray[np.int64]
-    """For each date 1 in the last period, 0 in the one before, and -1 outside of both."""
-    is_chosen: bool
-    """Whether the caller chose the end."""
-
-    @classmethod
-    def of(cls, known: Known, period: Duration, chosen: pd.Timestamp | None, *, report: str) -> _Periods:
-        dates, newest = known.dates, known.newest
-        length = _Length.of(period, report=report)
-        end = length.last_end(pd.Timestamp(0) if pd.isna(newest) else newest) if chosen is None else chosen
-        try:
-            bounds = [end - 2 * length.step, end - length.step, end]
-        except (ValueError, OverflowError):
-            raise InvalidArgument(f"{report}: period is too long before {show_key(end)}") from None
-        number = np.searchsorted(
-            pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right"
-        )
-        return cls(
-            known,
-            bounds,
-            np.where(dates.notna() & (number < len(bounds)), number - 1, -1),
-            chosen is not None,
-        )
-
-    def noted(self, report: pd.DataFrame) -> pd.DataFrame:
-        """Write the periods to a report's attributes `period` and `periods`."""
-        report.attrs |= {"period": self._compared, "periods": self._names}
-        return report
-
-    @property
-    def _names(self) -> dict[str, str]:
-        """The first and last day of each period, by the name of its column."""
-        before, start, end = self.bounds
-        return {"before": _period_name(before, start), "now": _period_name(start, end)}
-
-    @property
-    def _compared(self) -> str:
-        return f"{self._names['now']}, against {self._names['before']}"
-
-    @property
-    def notes(self) -> list[str]:
-        """Notes on the periods, on rows without a date, and on a period that has not ended."""
-        newest, undated = self.known.newest, int(self.known.dates.isna().sum())
-        notes = [f"without a date: {counted(undated, self.known.noun)}"] if undated else []
-        if pd.isna(newest):
-            return notes
-        notes.insert(0, self._compared)
-        if self.bounds[-1] > newest:
-            notes.append(f"the period has not ended: the newest date is {show_key(newest)}")
-        return notes
-
-    @property
-    def newer_notes(self) -> list[str]:
-        """A note on the days after the last period, unless the caller chose its end."""
-        newest, end = self.known.newest, self.bounds[-1]
-        if self.is_chosen or pd.isna(newest):
-            return []
-        return [f"{_days(end, newest)} not compared: the period has not ended"]
-
-    @property
-    def doubtful_notes(self) -> list[str]:
-        """A note on doubtful dates, unless the caller chose the end."""
-        return [self.known.note] if self.known.note and not self.is_chosen else []
-
-
-def _period_name(start: pd.Timestamp, end: pd.Timestamp) -> str:
-    """Return a period's first and last day; its start and end if these are not midnights.
-
-    >>> _period_name(pd.Timestamp("2026-05-04"), pd.Timestamp("2026-05-11"))
-    '2026-05-04 to 2026-05-10'
-    """
-    is_of_days = start == start.normalize() and end == end.normalize()
-    last = end - pd.Timedelta(days=1) if is_of_days else end
-    return show_key(start) if start == last else f"{show_key(start)} to {show_key(last)}"
-
-
-def _days(start: pd.Timestamp, last: pd.Timestamp) -> str:
-    """Return the first and last day from one time to another.
-
-    >>> _days(pd.Timestamp("2026-07-27"), pd.Timestamp("2026-08-01 17:30"))
-    '2026-07-27 to 2026-08-01'
-    """
-    is_one_day = start.normalize() == last.normalize()
-    return show_key(start) if is_one_day else f"{show_key(start)} to {show_key(last.normalize())}"

@@ -12,7 +12,7 @@ from typing import Final
 import pandas as pd
 
 from osdi_frames.reports import measures
-from osdi_frames.reports.change import changes, compare, news
+from osdi_frames.reports.change import activity, changes, compare, news
 from osdi_frames.reports.conversion import attribution, funnel, growth
 from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
@@ -24,6 +24,7 @@ from osdi_frames.reports.spelling import NO_SOURCE
 from osdi_frames.reports.supporters import people_by_level
 from osdi_frames.reports.titles import CAMPAIGN_TITLES, EVENT_TITLES, PETITION_TITLES, heading
 from osdi_frames.reports.upcoming import upcoming
+from osdi_frames.tables.actions import ACTION_NAMES
 
 COUNTED_EVENTS: Final = Subject("events", "rsvps", "RSVPs", measures.EVENT_MEASURES, CAMPAIGN_TITLES)
 EVENT_GROWTH: Final = Subject(
@@ -186,6 +187,21 @@ _COMPARED: Final = (
 )
 
 REPORTS_ON_CHANGE: Final = (
+    Report(
+        COUNTED_ACTS,
+        "activity",
+        "People and acts over time",
+        own_measures=(
+            *map(_without_total, ("people", "first time", "new people")),
+            *(Measure(action) for action in ACTION_NAMES),
+        ),
+        function=lambda tables, choices: activity(
+            tables[COUNTED_ACTS.table], choices.compare, now=choices.now, include=choices.include
+        ),
+        needs=_acts("action", "number", "is_new"),
+        part=_CHANGED,
+        in_time=True,
+    ),
     Report(
         COUNTED_ACTS,
         "changes",

@@ -1,4 +1,4 @@
-"""Find the newest date of a frame that is not doubtful, at which comparisons and predictions end.
+"""Find the newest date of a frame that is not doubtful, and the periods that have ended before it.
 
 A frame can have dates in the future, by a typing error, or since an event was moved after an attendance was marked as
 `attended`. A date is doubtful if its year is far from those of most rows, as for `check`, or if it is more than a day
@@ -7,10 +7,11 @@ after the newest receipt; a day, since the wall clock of an attendance can be 14
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
-from typing import Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -114,3 +115,136 @@ def duration(value: Duration) -> pd.Timedelta | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return None if pd.isna(length) else length
+
+
+#: Periods of the calendar: months, quarters and years, which differ in length, and weeks, which begin on Monday.
+_CALENDAR: Final = re.compile(r"(\d{0,3})([WMQY])[SE]?")
+_STEPS: Final = {"W": "weeks", "M": "months", "Q": "months", "Y": "years"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Length:
+    """The length of a period."""
+
+    step: pd.DateOffset | pd.Timedelta
+    unit: str
+    """The unit that a period without `until` is aligned to: W, M, Q, Y, D, h or min."""
+
+    @classmethod
+    def of(cls, period: Duration, *, report: str) -> _Length:
+        calendar = _CALENDAR.fullmatch(period) if isinstance(period, str) else None
+        if calendar:
+            number = int(calendar[1] or 1) * (3 if calendar[2] == "Q" else 1)
+            if number:
+                step: dict[str, Any] = {_STEPS[calendar[2]]: number}
+                return cls(pd.DateOffset(**step), calendar[2])
+        is_unit = isinstance(period, str) and not any(map(str.isdigit, period))
+        length = duration(f"1{period}" if is_unit else period)
+        if length is None or length <= pd.Timedelta(0):
+            raise InvalidArgument(
+                f"{report}: period is a time as '7D', or W, M, Q or Y, not {quoted(period)}"
+            )
+        is_days, is_hours = (length % unit == pd.Timedelta(0) for unit in map(pd.Timedelta, ("1D", "1h")))
+        return cls(length, "D" if is_days else "h" if is_hours else "min")
+
+    def last_end(self, newest: pd.Timestamp) -> pd.Timestamp:
+        """Return the end of the last period that ended before the newest date."""
+        if self.unit in _STEPS:
+            return newest.to_period(self.unit).start_time
+        return newest.floor(self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Periods:
+    """Consecutive periods of one length, of which the last ends before the newest date, or where the caller says."""
+
+    known: Known
+    bounds: list[pd.Timestamp]
+    """The start of each period, and the end of the last."""
+    number: NDArray[np.int64]
+    """For each date the number of its period, from 0, and -1 outside of all."""
+    is_chosen: bool
+    """Whether the caller chose the end."""
+
+    @classmethod
+    def of(
+        cls, known: Known, period: Duration, chosen: pd.Timestamp | None, *, report: str, count: int = 2
+    ) -> Periods:
+        """Find so many periods of a length, the last of which ends at a chosen time."""
+        dates, newest = known.dates, known.newest
+        length = _Length.of(period, report=report)
+        end = length.last_end(pd.Timestamp(0) if pd.isna(newest) else newest) if chosen is None else chosen
+        try:
+            bounds = [end - before * length.step for before in range(count, 0, -1)] + [end]
+        except (ValueError, OverflowError):
+            raise InvalidArgument(f"{report}: period is too long before {show_key(end)}") from None
+        number = np.searchsorted(
+            pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right"
+        )
+        return cls(
+            known,
+            bounds,
+            np.where(dates.notna() & (number < len(bounds)), number - 1, -1),
+            chosen is not None,
+        )
+
+    def noted(self, report: pd.DataFrame) -> pd.DataFrame:
+        """Write the last two periods to a report's attributes `period` and `periods`."""
+        report.attrs |= {"period": self._compared, "periods": self._names}
+        return report
+
+    @property
+    def _names(self) -> dict[str, str]:
+        """The first and last day of each period, by the name of its column."""
+        before, start, end = self.bounds[-3:]
+        return {"before": _period_name(before, start), "now": _period_name(start, end)}
+
+    @property
+    def _compared(self) -> str:
+        return f"{self._names['now']}, against {self._names['before']}"
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes on the periods, on rows without a date, and on a period that has not ended."""
+        newest, undated = self.known.newest, int(self.known.dates.isna().sum())
+        notes = [f"without a date: {counted(undated, self.known.noun)}"] if undated else []
+        if pd.isna(newest):
+            return notes
+        notes.insert(0, self._compared)
+        if self.bounds[-1] > newest:
+            notes.append(f"the period has not ended: the newest date is {show_key(newest)}")
+        return notes
+
+    @property
+    def newer_notes(self) -> list[str]:
+        """A note on the days after the last period, unless the caller chose its end."""
+        newest, end = self.known.newest, self.bounds[-1]
+        if self.is_chosen or pd.isna(newest):
+            return []
+        return [f"{_days(end, newest)} not compared: the period has not ended"]
+
+    @property
+    def doubtful_notes(self) -> list[str]:
+        """A note on doubtful dates, unless the caller chose the end."""
+        return [self.known.note] if self.known.note and not self.is_chosen else []
+
+
+def _period_name(start: pd.Timestamp, end: pd.Timestamp) -> str:
+    """Return a period's first and last day; its start and end if these are not midnights.
+
+    >>> _period_name(pd.Timestamp("2026-05-04"), pd.Timestamp("2026-05-11"))
+    '2026-05-04 to 2026-05-10'
+    """
+    is_of_days = start == start.normalize() and end == end.normalize()
+    last = end - pd.Timedelta(days=1) if is_of_days else end
+    return show_key(start) if start == last else f"{show_key(start)} to {show_key(last)}"
+
+
+def _days(start: pd.Timestamp, last: pd.Timestamp) -> str:
+    """Return the first and last day from one time to another.
+
+    >>> _days(pd.Timestamp("2026-07-27"), pd.Timestamp("2026-08-01 17:30"))
+    '2026-07-27 to 2026-08-01'
+    """
+    is_one_day = start.normalize() == last.normalize()
+    return show_key(start) if is_one_day else f"{show_key(start)} to {show_key(last.normalize())}"
