@@ -29,6 +29,7 @@ from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import document, sections, tables
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.problems import ProblemKind
+from osdi_frames.reports.glance import glance
 from osdi_frames.reports.published import FILE
 from osdi_frames.reports.report import Report
 from osdi_frames.reports.result import ReportResult
@@ -97,6 +98,8 @@ def render(made: ReportResult, *, now: datetime) -> str:
         style=Markup(style),  # noqa: S704 (the package's own)
         script=Markup(script),  # noqa: S704 (the package's own)
         version=metadata.version("osdi-frames"),
+        glance=glance(made, now),
+        curve=sections.curve(made),
         cards=sections.cards(made),
         parts=sections.parts(made),
         reading=None if made.inspection is None else _of_inspection(made.inspection, made.others),

@@ -9,7 +9,8 @@ from typing import Any
 import jinja2
 
 from osdi_frames.messages import counted
-from osdi_frames.page import tables
+from osdi_frames.page import sections, tables
+from osdi_frames.reports.measures import show
 from osdi_frames.reports.result import ReportResult
 
 #: What a line that names what is not counted says to those who call functions or commands.
@@ -31,7 +32,7 @@ def rendered(template: str, **values: Any) -> str:
         loader=jinja2.FunctionLoader(text),
     )
     environment.filters["anchor"] = lambda part: part.lower().replace(" ", "-")
-    environment.globals.update(counted=counted, printed=tables.PRINTED)
+    environment.globals.update(counted=counted, printed=tables.PRINTED, points=sections.points, show=show)
     return environment.get_template(template).render(values)
 
 

@@ -16,8 +16,8 @@ from matplotlib.transforms import Bbox
 
 from osdi_frames.plots.axes import POINTS
 
-WIDE: Final = 8.6  # inches
-NARROW: Final = 4.4  # on a phone
+#: Inches. Letters are legible where the picture is as wide as a phone, and not too large on a desk (page.css).
+WIDTH: Final = 6.0
 _DPI: Final = 120  # of what is drawn as a picture within the figure
 _PAD: Final = 0.05  # inches: the reader's font may reach further than this machine's
 
@@ -41,27 +41,26 @@ _IMAGE_STYLE: Final = (
 _TAG: Final = re.compile(r"<[^>]*>")  # within text, matplotlib escapes what a tag begins with
 _LONG_NUMBER: Final = re.compile(r"\d+\.\d{2,}")
 _UNUSED: Final = re.compile(r"(?<=<g) id=\"[^\"]*\"|font-family: [^;\"]*;? ?")
-_SAFE: Final = "/:;=,+!*$?@"  # in an address; what is a picture already is base64
+#: What stays as it is in an address within double quotes: "&", which HTML would decode, "#" and "%" do not.
+_SAFE: Final = "/:;=,+!*$?@<> '"
 _NO_METADATA: Final = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-_PICTURE: Final = Markup(
-    '<picture><source media="(max-width: 40rem)" srcset="{narrow}"><img src="{wide}" alt="{label}"></picture>'
-)
+_PICTURE: Final = Markup('<img src="{address}" alt="{label}">')
 
 
 def picture(draw: Callable[..., object], *, height: float, label: str) -> Markup:
-    """Draw a wide and a narrow figure, as one element of the page; `draw` takes the axes as ``ax=``.
+    """Draw a figure, as an element of the page; `draw` takes the axes as ``ax=``.
 
     `height` is in inches, `label` is what a screen reader says.
     """
-    wide, narrow = (_address(draw, width=width, height=height) for width in (WIDE, NARROW))
-    return _PICTURE.format(wide=wide, narrow=narrow, label=label)
+    address = Markup(_address(draw, height=height))  # noqa: S704 (quoted: it holds no & and no double quotes)
+    return _PICTURE.format(address=address, label=label)
 
 
-def _address(draw: Callable[..., object], *, width: float, height: float) -> str:
+def _address(draw: Callable[..., object], *, height: float) -> str:
     """Return a drawing as a data: address."""
     buffer = io.StringIO()
     with style.context(["default", _STYLE]):
-        figure = Figure(figsize=(width, height), dpi=POINTS, layout="constrained")
+        figure = Figure(figsize=(WIDTH, height), dpi=POINTS, layout="constrained")
         FigureCanvasSVG(figure)  # measures texts
         axes = figure.add_subplot()
         draw(ax=axes)
@@ -73,7 +72,7 @@ def _address(draw: Callable[..., object], *, width: float, height: float) -> str
     _, begin, rest = buffer.getvalue().partition("<svg")
     head, end, body = rest.partition(">")
     text = _TAG.sub(_short, f"{begin}{head}{end}{_IMAGE_STYLE}{body}").replace(_INK, "currentColor")
-    text = re.sub(r">\s+<", "><", text)
+    text = re.sub(r">\s+<", "><", text).replace('"', "'")
     return f"data:image/svg+xml,{quote(text, safe=_SAFE)}"
 
 

@@ -5,9 +5,12 @@ It holds no script. Its colours follow the notebook's theme, where that has one,
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from markupsafe import Markup
 
 from osdi_frames.page import document, sections, tables
+from osdi_frames.reports.glance import glance
 from osdi_frames.reports.result import ReportResult
 
 _ROWS = 10
@@ -25,6 +28,8 @@ def html(made: ReportResult) -> str:
     return document.rendered(
         "notebook.html.jinja",
         style=Markup(document.text("page.css").replace(":root", "&")),  # noqa: S704 (the package's own)
+        glance=glance(made, datetime.now(UTC)),
+        curve=sections.curve(made),
         cards=sections.cards(made),
         parts=sections.parts(made, rows=_ROWS),
         notes=[tables.visible(note) for note in made.notes],

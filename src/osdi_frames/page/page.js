@@ -7,6 +7,13 @@ for (const table of document.querySelectorAll("table")) {
   makeShort(table);
 }
 
+// On a phone the reports are folded but for the first; all are printed.
+const folded = [...document.querySelectorAll("details.whole:not([data-open])")];
+if (matchMedia("screen and (max-width: 40rem)").matches) for (const report of folded) report.open = false;
+addEventListener("beforeprint", () => {
+  for (const report of folded) report.open = true;
+});
+
 // Of a long table the first rows are seen at once, and its total.
 function makeShort(table) {
   const count = table.tBodies[0].rows.length;

@@ -32,9 +32,12 @@ _HOW_TO_PART: Final = re.compile("; spelling=.*")
 #: What a note on new people begins with: it stands where these are counted and explained.
 UNKNOWN_NEW: Final = "not known: "
 MAP_COLUMNS: Final = ["location_latitude", "location_longitude"]
+#: The report that is the curve at the top of the page.
+CURVE: Final = "activity"
 _DECIMALS: Final = 2  # of a degree: about a kilometre
 _DISCS: Final = 300  # more would make the page slow: they are then a picture in the plot
-_HEIGHT: Final = 3.8  # inches of a plot over time
+_HEIGHT: Final = 2.8  # inches of a plot over time
+_CURVE: Final = 2.0  # inches of the curve at the top
 _AXIS: Final = 0.9  # inches of what stands below other plots
 #: Inches of each row of other plots, and how many rows can be read.
 _ROWS: Final = {
@@ -71,12 +74,36 @@ def parts(made: ReportResult, *, rows: int = tables.ROWS) -> Parts:
     """
     found: dict[str, list[Section]] = {}
     for declared, report in made.reports:
+        if declared.name == CURVE:
+            continue
         sections = found.setdefault((declared.part or declared.read_from).capitalize(), [])
         if len(made.tables[declared.read_from]):
             sections.append(_of_report(declared, report, rows, made.notes))
     for part, section in _figures(made):
         found.setdefault(part, []).append(section)
     return found
+
+
+def curve(made: ReportResult) -> Markup | None:
+    """Draw the acts of the last periods, if any were counted."""
+    if CURVE not in made:
+        return None
+    label = (
+        "Acts by period, and in grey those of as many periods before; the CSV file activity has the figures."
+    )
+    return figures.picture(partial(plots.activity, made[CURVE]), height=_CURVE, label=label)
+
+
+def points(counts: Sequence[int]) -> str:
+    """Return the points of a small curve that is 100 wide and 24 high, with a margin for its line.
+
+    >>> points([0, 5, 10])
+    '0,23 50,12 100,1'
+    """
+    highest, last = max([*counts, 1]), max(len(counts) - 1, 1)
+    return " ".join(
+        f"{at * 100 / last:.4g},{23 - 22 * count / highest:.3g}" for at, count in enumerate(counts)
+    )
 
 
 def _of_report(declared: Report, report: pd.DataFrame, rows: int, notes: Sequence[str]) -> Section:

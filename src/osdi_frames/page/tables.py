@@ -24,7 +24,7 @@ ROWS: Final = 200
 PRINTED: Final = 10
 """Rows that are printed; the others are one."""
 
-_SEEN: Final = 20
+_SEEN: Final = 10
 """Rows of a long table that a screen shows until all are asked for."""
 
 #: Keys that are names of acts.

@@ -101,15 +101,16 @@ def make_reports(
     snapshots, partial = _snapshots(states, rows["events"], pulls) if len(states) else (pd.DataFrame(), 0)
     reports = _make(request, {**frames, EVENT_GROWTH.table: snapshots}, titles)
     numbers, bounds = request.min_count is None, {"since", "until"}
+    lacking = _incomplete_notes(incomplete, numbers=numbers)
     notes = [
         *_counting_notes(request, filtering, rows, left_out, unplaced, tables.values()),
-        *_incomplete_notes(incomplete, numbers=numbers),
+        *lacking,
         *rsvp_notes(rows, of_period=not bounds.isdisjoint(filtering.asked), below=request.min_count),
         *(unknown_notes if numbers else ()),
         by_address_alone(known_by_address if numbers else None) if known_by_address else "",
         f"{counted(partial, 'pull')} not complete, not drawn as growth" if partial else "",
     ]
-    result = ReportResult(rows, reports, inspection, tuple(filter(None, notes)))
+    result = ReportResult(rows, reports, inspection, tuple(filter(None, notes)), tuple(lacking))
     attributes = {report.name: dict(table.attrs) for report, table in reports}
     if request.min_count is not None:
         result = _protected(result, request, request.min_count, last)

@@ -29,6 +29,8 @@ class ReportResult(Mapping[str, pd.DataFrame]):
     """The problems and counts of the archive; None if they were not collected, or would reveal small counts."""
     notes: tuple[str, ...]
     """Notes on the rows that are counted, and on those that are not."""
+    incomplete: tuple[str, ...] = ()
+    """Those of the notes that name collections of which the archive lacks records."""
     below: int | None = None
     """The smallest count of people that is shown; None shows every count."""
     hidden: frozenset[str] = frozenset()

@@ -1,0 +1,174 @@
+"""A report of an archive at a glance: the figures of the last period, sentences about them, and what needs attention.
+
+Where small counts are hidden, the reports on change are not made, and nothing here has their figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import pandas as pd
+
+from osdi_frames.clock import on_clock
+from osdi_frames.messages import counted, printable
+from osdi_frames.problems import ProblemKind
+from osdi_frames.reports.columns import Clock, zone_for
+from osdi_frames.reports.declared import COUNTED_ACTS
+from osdi_frames.reports.exclusion import ACT
+from osdi_frames.reports.known import Known, latest_time
+from osdi_frames.reports.measures import show_key
+from osdi_frames.reports.result import ReportResult
+from osdi_frames.reports.titles import heading
+from osdi_frames.tables.schema import NONE
+
+_TILES: Final = 6
+_OLD: Final = pd.Timedelta(days=14)  # without an act for longer, a pull or a delivery may be missing
+#: What acts are called with the title of what they are about: one, and several.
+_ACTS_ON: Final[Mapping[str, tuple[str, str]]] = {
+    "signed": ("signature is of", "signatures are of"),
+    "rsvped": ("RSVP is to", "RSVPs are to"),
+    "attended": ("person came to", "people came to"),
+    "submitted": ("answer is to", "answers are to"),
+    "donated": ("gift is to", "gifts are to"),
+    "wrote": ("letter is of", "letters are of"),
+    "responded": ("answer is to", "answers are to"),
+    "hosted": ("person hosts", "people host"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A figure of the last period, its change since the period before, and its counts in the periods up to it."""
+
+    name: str
+    count: int
+    change: int
+    by_chance: bool
+    counts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a report says at a glance."""
+
+    period: str
+    """The two periods that are compared; empty without any."""
+    tiles: list[Tile]
+    sentences: list[str]
+    attention: list[str]
+    """What may be wrong or missing, as sentences."""
+
+
+def glance(made: ReportResult, now: datetime) -> Glance:
+    """Return what a report says at a glance; `now` is the present."""
+    attention = [*_attention(made, now)]
+    if not {"activity", "changes"} <= made.keys():
+        return Glance("", [], [], attention)
+    changes, weeks = made["changes"], made["activity"]
+    half = weeks[len(weeks) // 2 :]
+    often = (
+        half.drop(columns=["people", "first time", "new people"])
+        .sum()
+        .sort_values(ascending=False, kind="stable")
+    )
+    names = ["people", "first time", *often.index][:_TILES]
+    tiles = [_tile(str(name), changes, half[name].tolist()) for name in names]
+    sentences = [_people(changes), *_most(made), *_source(made)]
+    return Glance(changes.attrs["period"], tiles, sentences, attention)
+
+
+def _tile(name: str, changes: pd.DataFrame, counts: list[int]) -> Tile:
+    # Where nobody did so in either period, there is no row.
+    row = _rows(changes).get(name, {"now": 0, "change": 0, "by_chance": True})
+    return Tile(heading(name), row["now"], row["change"], by_chance=row["by_chance"], counts=counts)
+
+
+def _rows(report: pd.DataFrame) -> dict[Any, dict[str, Any]]:
+    rows: dict[Any, Any] = report.astype(object).to_dict("index")
+    return rows
+
+
+def _people(changes: pd.DataFrame) -> str:
+    """Return how many people took part, against the period before."""
+    periods = changes.attrs["periods"]
+    row = _rows(changes).get("people")
+    if row is None:
+        return f"Nobody who is known took part from {periods['now']}."
+    chance = ", which chance alone can make" if row["by_chance"] and row["change"] else ""
+    people = counted(row["now"], "person", "people")
+    return (
+        f"{people} took part from {periods['now']}, {_than(row['change'])} from {periods['before']}{chance}."
+    )
+
+
+def _most(made: ReportResult) -> Iterator[str]:
+    """Yield what the most acts were about."""
+    titles = _rows(made["changes_by_title"]) if "changes_by_title" in made else {}
+    named = {key: row for key, row in titles.items() if key[1] != NONE and row["now"]}
+    if not named:
+        return
+    action, title = max(named, key=lambda key: named[key]["now"])
+    count, change = named[action, title]["now"], named[action, title]["change"]
+    acts = f"{count:,} {_ACTS_ON[action][count != 1]}"
+    yield f"{acts} {printable(str(title))}, {_than(change)} in the period before."
+
+
+def _source(made: ReportResult) -> Iterator[str]:
+    """Yield the source that brought most more acts, if that is more than chance alone can make."""
+    if "changes_by_source" not in made:
+        return
+    rising = {
+        source: row
+        for source, row in _rows(made["changes_by_source"]).items()
+        if source != NONE and row["change"] > 0 and not row["by_chance"]
+    }
+    if not rising:
+        yield "No source brought more acts than chance alone can make."
+        return
+    source = max(rising, key=lambda source: rising[source]["change"])
+    acts, change = counted(rising[source]["now"], "act"), _than(rising[source]["change"])
+    yield f"The source that rose most is {printable(str(source))}: it brought {acts}, {change} in the period before."
+
+
+def _than(change: int) -> str:
+    """Return a change in words.
+
+    >>> _than(86), _than(-1), _than(0)
+    ('86 more than', '1 fewer than', 'as many as')
+    """
+    return f"{abs(change):,} {'more' if change > 0 else 'fewer'} than" if change else "as many as"
+
+
+def _attention(made: ReportResult, now: datetime) -> Iterator[str]:
+    """Yield what is incomplete, doubtful, old or unknown."""
+    for text in made.incomplete:
+        yield f"{text[:1].upper()}{text[1:]}."
+    if made.below is None and COUNTED_ACTS.table in made.tables:
+        yield from _of_dates(made.tables[COUNTED_ACTS.table], now)
+    if made.inspection is None:
+        return
+    by_key = made.inspection.by_key
+    counts = by_key[by_key["problem"] == ProblemKind.UNKNOWN_STATUS]["count"]
+    if len(counts):
+        yield f"{counted(int(counts.sum()), 'status', 'statuses')} are unknown to this version, and count."
+    errors = int(by_key.loc[by_key["severity"] == "error", "count"].sum())
+    if errors:
+        yield f"{counted(errors, 'problem')} of what was read: something may be missing."
+
+
+def _of_dates(actions: pd.DataFrame, now: datetime) -> Iterator[str]:
+    """Yield how old the newest act is, and which dates are doubtful."""
+    zone = zone_for(actions, None, "date")
+    present = on_clock(pd.Timestamp(now), zone)
+    known = Known.of(
+        Clock.of(actions, "date", report="report").times,
+        latest_time([actions], now, zone, report="report"),
+        ACT,
+    )
+    if pd.notna(known.newest) and (age := present - known.newest) > _OLD:
+        yield f"The newest act is {counted(age.days, 'day')} old, of {show_key(known.newest.normalize())}."
+    if known.note:
+        yield f"{known.note[:1].upper()}{known.note[1:]}."
