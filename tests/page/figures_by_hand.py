@@ -293,14 +293,21 @@ class Weeks:
         return [(dates >= start) & (dates < start + 7 * DAY) for start in starts]
 
 
-def changes(acts: pd.DataFrame) -> Table:
-    weeks = [acts[is_in] for is_in in Weeks.of(acts).both(acts["date"])]
+def weekly(acts: pd.DataFrame, count: int) -> dict[str, list[int]]:
+    """Return the people and acts of each of so many weeks, the last two of which are compared."""
+    end = Weeks.of(acts).start + 14 * DAY
+    starts = [end - 7 * DAY * before for before in range(count, 0, -1)]
+    weeks = [acts[(acts["date"] >= start) & (acts["date"] < start + 7 * DAY)] for start in starts]
     counts = {
         "people": [week["person"].nunique() for week in weeks],
         "first time": [week["is_first"].sum() for week in weeks],
         "new people": [week["is_new"].sum() for week in weeks],
     }
-    counts |= {action: [(week["action"] == action).sum() for week in weeks] for action in ORDER}
+    return counts | {action: [(week["action"] == action).sum() for week in weeks] for action in ORDER}
+
+
+def changes(acts: pd.DataFrame) -> Table:
+    counts = weekly(acts, 2)
     return Table({(shown(figure),): compared(*both) for figure, both in counts.items() if any(both)})
 
 

@@ -35,7 +35,7 @@ def test_a_problem_that_was_passed_over_is_reported_in_the_page(archive):
     html = (archive / "out" / "report.html").read_text(encoding="utf-8")
     assert "not an integer" in html
     assert "event: capacity" in html
-    assert "1 problem</a> in what was read: something may be missing here" in html
+    assert "1 problem of what was read: something may be missing." in html
 
 
 def test_without_a_folder_nothing_is_drawn_no_place_is_read_and_no_http_library_is_loaded(archive):

@@ -107,7 +107,7 @@ class Page(HTMLParser):
             self.tables[self._section][-1].append(text)
         elif tag in ("dt", "dd") and self._section == "headline":
             self.headline[-1].append(text)
-        elif tag == "p" and self._section == "header" and not text.startswith("Made "):
+        elif tag == "p" and self._section == "notes":
             self.notes.append(text)
 
 
@@ -250,6 +250,40 @@ def test_the_figures_at_the_top_are_as_computed_by_hand(
     _, figure, note = page.headline[2]
     share, _, of_check_ins = note.partition(" of ")
     assert page.notes[1] == f"Attended: {figure} of {of_check_ins} ({share})"
+
+
+TILE = re.compile(
+    r"<li>\s*<span>(.*?)</span>\s*<strong>(.*?)</strong>\s*<span>(.*?)</span>.*?: (.*?)</title>", re.DOTALL
+)
+
+
+def test_tiles_curves_and_sentences_are_as_computed_by_hand(
+    page: Page, computed: dict[str, Table], acts: pd.DataFrame
+) -> None:
+    weekly, changes = figures.weekly(acts, 26), computed["changes"].rows
+    names = sorted(figures.ORDER, key=lambda action: -sum(weekly[action]))[:4]
+    tiles = TILE.findall(page.html)
+    assert [name for name, *_ in tiles] == [
+        figures.shown(name).capitalize() if name != "rsvped" else "RSVPed"
+        for name in ("people", "first time", *names)
+    ]
+    for (_, count, change, curve), figure in zip(tiles, ("people", "first time", *names), strict=True):
+        assert curve == ", ".join(map(str, weekly[figure]))
+        _, now, moved, _, by_chance = changes[figures.shown(figure),]
+        assert (count, change) == (now, moved + (", by chance" if by_chance else ""))
+    start = figures.Weeks.of(acts).start
+    days = [f"{start + n * figures.DAY:%Y-%m-%d}" for n in (0, 6, 7, 13)]
+    before, now = weekly["people"][-2:]
+    titles, sources = ({**computed[f"changes_by_{by}"].rows} for by in ("title", "source"))
+    (_, title), most = max(titles.items(), key=lambda pair: int(pair[1][1]))
+    del sources["(none)",]
+    rising = [(source, row) for (source,), row in sources.items() if not row[4]]
+    source, row = max(rising, key=lambda pair: int(pair[1][2]))
+    assert re.findall(r'<p class="said"><bdi>(.*?)</bdi>', page.html) == [
+        f"{now} people took part from {days[2]} to {days[3]}, {now - before} more than from {days[0]} to {days[1]}.",
+        f"{most[1]} RSVPs are to {title}, {int(most[2])} more than in the period before.",
+        f"The source that rose most is {source}: it brought {row[1]} acts, {int(row[2])} more than in the period before.",
+    ]
 
 
 def test_a_changed_cell_is_found(page: Page, computed: dict[str, Table]) -> None:

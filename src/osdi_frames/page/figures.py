@@ -41,8 +41,8 @@ _IMAGE_STYLE: Final = (
 _TAG: Final = re.compile(r"<[^>]*>")  # within text, matplotlib escapes what a tag begins with
 _LONG_NUMBER: Final = re.compile(r"\d+\.\d{2,}")
 _UNUSED: Final = re.compile(r"(?<=<g) id=\"[^\"]*\"|font-family: [^;\"]*;? ?")
-#: What stays as it is in an address within double quotes: "&", which HTML would decode, "#" and "%" do not.
-_SAFE: Final = "/:;=,+!*$?@<> '"
+#: What stays as it is in an address within double quotes; "&", which HTML would decode, and "<" do not.
+_SAFE: Final = "/:;=,+!*$?@> '"
 _NO_METADATA: Final = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _PICTURE: Final = Markup('<img src="{address}" alt="{label}">')
 
