@@ -334,11 +334,18 @@ def periods(rows: list[Act], days: int, until) -> tuple[pd.Timestamp, pd.Timesta
     return end - timedelta(days=2 * days), end - timedelta(days=days), end
 
 
+#: The columns of `activity`.
+FIGURES = (
+    *("people", "first time", "new people", "signed", "rsvped", "attended"),
+    *("submitted", "donated", "wrote", "responded", "hosted"),
+)
+
+
 def check_activity(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
     """Check the people and acts of three periods, and the change from the second to the third."""
     *_, end = periods(rows, days, until)
     starts = [end - timedelta(days=days * before) for before in (3, 2, 1)]
-    first, expected = first_acts(rows), defaultdict(lambda: [0, 0, 0])
+    first, expected = first_acts(rows), {figure: [0, 0, 0] for figure in FIGURES}
     for place, start in enumerate(starts):
         stop = start + timedelta(days=days)
         within = [row for row in counted(rows) if row["date"] and start <= row["date"] < stop]
@@ -358,7 +365,7 @@ def check_activity(rows: list[Act], actions: pd.DataFrame, days, until) -> None:
     made = of.activity(actions, f"{days}D", count=3, until=until)
     if newest(rows) or until:
         assert made.index.tolist() == [pd.Timestamp(start) for start in starts]
-        assert made.to_dict("list") == dict(expected)
+        assert made.to_dict("list") == expected
     else:
         assert made.empty
     changed = of.changes(actions, f"{days}D", until=until)

@@ -48,7 +48,7 @@ def test_every_report_has_its_plot_and_every_plot_its_report():
 
 
 #: Plots that show all that there is.
-WHOLE = {"event_map", "signature_map", "engagement", "retention", "weekday_hours"}
+WHOLE = {"activity", "event_map", "signature_map", "engagement", "retention", "weekday_hours"}
 #: Plots of frames that are not reports.
 FRAMES = {"event_map": "events", "signature_map": "signatures"}
 

@@ -16,8 +16,8 @@ from matplotlib.transforms import Bbox
 
 from osdi_frames.plots.axes import POINTS
 
-#: Inches. Letters are legible where the picture is as wide as a phone, and not too large on a desk (page.css).
-WIDTH: Final = 6.0
+#: The width. Letters are legible where the picture is as wide as a phone, and not too large on a desk (page.css).
+_INCHES: Final = 6.0
 _DPI: Final = 120  # of what is drawn as a picture within the figure
 _PAD: Final = 0.05  # inches: the reader's font may reach further than this machine's
 
@@ -60,7 +60,7 @@ def _address(draw: Callable[..., object], *, height: float) -> str:
     """Return a drawing as a data: address."""
     buffer = io.StringIO()
     with style.context(["default", _STYLE]):
-        figure = Figure(figsize=(WIDTH, height), dpi=POINTS, layout="constrained")
+        figure = Figure(figsize=(_INCHES, height), dpi=POINTS, layout="constrained")
         FigureCanvasSVG(figure)  # measures texts
         axes = figure.add_subplot()
         draw(ax=axes)

@@ -32,7 +32,8 @@ The functions, by the frame that they take:
 The report of an archive:
 
 - `request`: the reports to make and the columns to read; `archive_report`: makes them; `result`: reports with notes
-- `headline`: the figures in its first line; `printed`: a report as text; `movers`: the largest changes
+- `headline`: the figures in its first line; `glance`: the last period in words; `printed`: a report as text;
+  `movers`: the largest changes
 - `suppression`: hides small counts; `protection`, `people_protection`: find the counts to hide
 - `published`: the counts of the previous report, so that small changes are hidden, too
 """

@@ -53,9 +53,6 @@ _DATED: Final = (
     _Dated("created_date", utc, "row"),
 )
 
-#: The figures of people in `activity` and `changes`.
-_FIGURES: Final = ("people", "first time", "new people")
-
 #: The columns that an attendance has in common with its RSVP.
 _BROUGHT_BY: Final = {"source", "referrer"}
 
@@ -296,7 +293,7 @@ def activity(
         - people: the number of people who acted
         - first time: the number of people whose first act in the archive is in the period
         - new people: the number of these who are new to the list, as in `changes`
-        - then the number of acts of each action that occurs in any period, as ``signed``
+        - then the number of acts of each action, as ``signed``, in the order of `Archive.actions`
 
     Raises
     ------
@@ -324,9 +321,8 @@ def activity(
     if pd.isna(periods.known.newest) and not periods.is_chosen:
         figures, periods = figures[:0], replace(periods, bounds=periods.bounds[:1])
     figures = figures.set_axis(instants(pd.DatetimeIndex(periods.bounds[:-1]), acts.zone).rename("date"))
-    is_said = figures.columns.isin(_FIGURES) | figures.any()
     caveats = [*unknown, *periods.newer_notes, *periods.doubtful_notes]
-    return noted(figures.loc[:, is_said], [*acts.notes, *periods.notes], caveats)
+    return noted(figures, [*acts.notes, *periods.notes], caveats)
 
 
 def _counted(actions: pd.DataFrame, report: str, **choices: Any) -> Acts:
