@@ -81,7 +81,9 @@ def test_columns_and_types_of_a_report_are_the_same_whatever_rows_come(part, dat
     for name, frame in made.items():
         if name in ("retention", "rsvps_by_pull"):  # a column for each period; only where no attendances are
             continue
-        expected = reported[name].drop(columns=lacking, errors="ignore")
+        expected = reported[name]
+        if name != "activity":  # which has a column for each action
+            expected = expected.drop(columns=lacking, errors="ignore")
         assert frame.reset_index().dtypes.equals(expected.reset_index().dtypes)
 
 
