@@ -120,12 +120,12 @@ def _moves(
 
 
 def _upcoming(report: pd.DataFrame, below: int) -> pd.DataFrame:
-    """Hide the RSVPs of events, and the seats left, from which they could be computed; the event itself is public."""
+    """Hide the RSVPs of events, and all else but what is public of the event."""
     rows = _rows([counts_of(report["rsvps"])], below)
     if rows is None:
         return without(report, None)
-    hidden = {name: report[name].astype("Int64").mask(rows) for name in ("rsvps", "seats_left")}
-    return report.assign(**hidden)
+    public = report.columns.intersection(["start_date", "place", "capacity", "host"])
+    return without(report, rows, in_time=True).assign(**{name: report[name] for name in public})
 
 
 def _engagement(report: pd.DataFrame, below: int) -> pd.DataFrame:
