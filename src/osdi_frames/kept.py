@@ -42,7 +42,7 @@ def rows_with_store(reading: Reading, resolution: Resolution, engine: Engine, *,
     with reading.keeping(wanted, proofs, resolver.known_by_address) as draft:
         source = _Keeping(resolver, draft) if draft else resolver
         rows = resolver.selection.rows(source, engine)
-        yield from _with_actions_written(rows, draft) if draft else rows
+        yield from _with_actions_written(rows, draft) if draft and ACTIONS.name in draft.wanted else rows
 
 
 def _wanted(resolution: Resolution) -> dict[str, list[str]]:
@@ -128,7 +128,7 @@ class _Keeping:
 
 
 def _with_actions_written(rows: Rows, draft: ResolvedDraft) -> Rows:
-    """Yield rows, of which those of actions are the last; write these on the way."""
+    """Yield rows, of which those of actions are the last, as no filter waits for them; write these on the way."""
     for name, some in rows:
         if name == ACTIONS.name:
             actions = chain([some], (more for _, more in rows))

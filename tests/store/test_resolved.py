@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames.errors import OsdiError, SourceWarning
@@ -28,6 +29,7 @@ from osdi_frames.resolving.resolver import Collected
 from osdi_frames.sources.files import MANIFEST
 from osdi_frames.store import resolved
 from osdi_frames.tables import TABLES, element_types
+from tests.layouts import lines
 from tests.pulls import manifest_of, write_pull
 
 from .kept import comments, signed
@@ -251,6 +253,20 @@ def test_a_reading_that_finds_nothing_new_resolves_nothing(
     (archive / "e.ndjson").write_bytes(signed("e1"))
     with pytest.raises(AssertionError, match="resolved again"):
         comments(archive, kept)
+
+
+def test_people_that_filters_keep_by_who_acted_are_read_after_the_actions(archive: Path, kept: Path) -> None:
+    """Of a filter it is not known before which actions are shown: they are not kept, and people come after them."""
+    person = {"osdi:person": {"href": "https://example.org/api/v2/people/ann"}}
+    act = {"identifiers": ["platform:e1"], "created_date": "2026-05-01T10:00:00Z", "_links": person}
+    (archive / "e.ndjson").write_bytes(lines([[{"osdi:signature": act}]]))
+    handle = of.open(archive, store=kept)
+    expected = of.open(archive).where(since="2020").tables(["actions", "people"])
+    assert len(expected["people"])
+    handle.signatures(["comments"])
+    for _ in range(3):
+        for name, rows in handle.where(since="2020").tables(["actions", "people"]).items():
+            assert_frame_equal(rows, expected[name])
 
 
 def test_the_rows_of_few_requests_are_kept(archive: Path, kept: Path) -> None:
