@@ -301,7 +301,7 @@ def supporter_amounts(
     DataFrame
         in the order of person_id and currency, with the columns and dtypes of the table ``supporter_amounts``
 
-        - person_id, currency: the person, and the code of the currency
+        - person_id, currency: the person, and the code of the currency, missing of amounts without one
         - amount: the sum, an exact decimal in units of the currency. As pandas has no ``nlargest`` of decimals, sort by
           it: ``.sort_values("amount", ascending=False).head(10)``
 
@@ -335,8 +335,8 @@ def supporter_amounts(
     rows = acts.rows.assign(person_id=acts.person_ids(acts.rows.index))
     if as_of is not None:
         rows = rows[~(rows["clock"] >= end_of(as_of, None, acts.zone, report=report, argument="as_of"))]
-    given = rows.dropna(subset=["person_id", "amount", "currency"])
-    sums = given.groupby(["person_id", "currency"])[["amount"]].sum()
+    given = rows.dropna(subset=["person_id", "amount"])
+    sums = given.groupby(["person_id", "currency"], dropna=False)[["amount"]].sum()
     return noted(_declared(SUPPORTER_AMOUNTS, sums), acts.notes)
 
 
