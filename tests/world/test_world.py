@@ -285,9 +285,9 @@ def differences(
         found += [f"where {filters}: {each}" for each in of_part]
     if found:
         return found
+    pd.testing.assert_frame_equal(supporters, of.supporters(frames["actions"], frames["people"]))
     if thorough:
         check_people_reports(done, frames["actions"])
-        pd.testing.assert_frame_equal(supporters, of.supporters(frames["actions"], frames["people"]))
     if people:
         check_analyses(reports, frames["actions"])
         found += differing_reports(reports, figures.reports(truth, done))
