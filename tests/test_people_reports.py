@@ -17,6 +17,7 @@ from pandas.testing import assert_frame_equal
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
+from osdi_frames.reports import Period
 from tests.acts import ACTS, START, TOUCHES, frame
 from tests.people import (
     check_activity,
@@ -105,6 +106,17 @@ def test_a_funnel_counts_each_person_at_the_steps_that_they_reach_in_time(rows, 
 @given(TOUCHES | ACTS, st.sampled_from(["rsvped", "rsvped", "signed"]), st.sampled_from([0, 1, 30, 90]))
 def test_attribution_counts_each_person_who_did_it_by_one_source(rows, to, days):
     check_attribution(rows, frame(rows), to, days)
+
+
+@pytest.mark.parametrize(
+    "ids", [["ann", "bob"], pd.array([3, None], "UInt64"), pd.array([None, None], "Int64")]
+)
+def test_acts_by_month_have_a_row_for_months_without_any(ids):
+    dates = pd.to_datetime(["2026-05-01", "2026-07-03"], utc=True)
+    actions = pd.DataFrame({"person_id": ids, "date": dates, "action": "signed", "subject_id": "park"})
+    table = of.acts_by(actions, Period("date"))
+    assert table["acts"].to_dict() == {"2026-05": 1, "2026-06": 0, "2026-07": 1}
+    assert table["people"].sum() == pd.Series(ids).notna().sum()
 
 
 @FEW

@@ -173,9 +173,14 @@ def numbers_of(ids: pd.Series) -> tuple[NDArray[np.int64], int]:
     """Return for each of some ids (see `identity`) a number from 0, -1 for a missing one; also the end of the numbers.
 
     Ids that are small numbers already stay as they are.
+
+    >>> numbers_of(pd.Series([2, None, 0], dtype="Int64"))
+    (array([ 2, -1,  0]), 3)
+    >>> numbers_of(pd.Series([2e9, None, 5]))
+    (array([ 0, -1,  1]), 2)
     """
     if is_integer_dtype(ids.dtype) and ids.dropna().between(0, _SPARSE * len(ids)).all():
-        numbers = ids.fillna(-1).to_numpy("int64")
+        numbers = np.asarray(ids.astype("Int64").fillna(-1), dtype=np.int64)
         return numbers, int(numbers.max(initial=-1)) + 1
     numbers, distinct = pd.factorize(ids)
     return numbers, len(distinct)

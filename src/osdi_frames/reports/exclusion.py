@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import counted, nearest, quoted
+from osdi_frames.reports.columns import coded
 from osdi_frames.tables import element_types
 from osdi_frames.tables.resource import GONE_SINCE
 
@@ -100,11 +101,12 @@ def left_out(frame: pd.DataFrame, include: Collection[str]) -> tuple[NDArray[np.
     """Return which rows do not count, and their number by reason."""
     if COLUMN not in frame.columns:
         return np.zeros(len(frame), dtype=bool), {}
-    reasons = frame[COLUMN]
-    are_left_out = np.asarray(reasons.notna() & ~reasons.isin([*include]), dtype=bool)
-    counts = reasons[are_left_out].astype("str").value_counts()
-    order = dict.fromkeys([*(reason for reason in REASONS if reason in counts), *sorted(counts.index)])
-    return are_left_out, {reason: int(counts[reason]) for reason in order}
+    codes, reasons = coded(frame[COLUMN])
+    are_left_out = np.append(~reasons.isin([*include]), False)[codes]
+    numbers = np.bincount(codes[are_left_out], minlength=len(reasons)).tolist()
+    counts = {reason: number for reason, number in zip(reasons, numbers, strict=True) if number}
+    order = [*(reason for reason in REASONS if reason in counts), *sorted(counts.keys() - {*REASONS})]
+    return are_left_out, {reason: counts[reason] for reason in order}
 
 
 def split(frame: pd.DataFrame, include: Collection[str]) -> tuple[pd.DataFrame, dict[str, int]]:

@@ -275,7 +275,7 @@ def _of_texts(
     key, note = TextKey.of(column, nothing), ""
     if spelling == "merged":
         key, note = key.merged(name, None if context is None else TextKey.of(context, nothing))
-    codes, labels = pd.factorize(pd.Series(key.texts, dtype="str"), sort=True)
-    codes = codes[key.number]
+    labels = {text: number for number, text in enumerate(sorted({*key.texts}))}
+    codes = np.array([labels[text] for text in key.texts], dtype="int64")[key.number]
     is_used = np.bincount(codes, minlength=len(labels)) > 0  # np.unique would sort the rows
-    return ((np.cumsum(is_used) - 1)[codes], labels[is_used]), note
+    return ((np.cumsum(is_used) - 1)[codes], pd.Index([*labels], dtype="str")[is_used]), note

@@ -365,18 +365,17 @@ def acts_by(
         actions, "action", "subject_id", report="acts_by", include=include, by=by, timezone=timezone
     )
     groups = acts.groups(acts.rows.index, by, spelling)
-    person = acts.rows["person"]
-    rows = acts.rows.assign(person=person.where(person >= 0), is_another=acts.are_participations())
-    grouped = rows.groupby(groups.number)
+    number, person = groups.number.to_numpy(), acts.rows["person"].to_numpy()
+    counted_acts = {
+        "acts": number,
+        "participations": number[acts.are_participations()],
+        "people": number[are_first(number, person) & (person >= 0)],
+    }
     table = pd.DataFrame(
-        {
-            "acts": grouped.size(),
-            "participations": grouped["is_another"].sum(),
-            "people": grouped["person"].nunique(),
-            "first": grouped["date"].min(),
-            "last": grouped["date"].max(),
-        }
-    ).set_axis(groups.labels)
+        {name: np.bincount(some, minlength=len(groups.labels)) for name, some in counted_acts.items()}
+    )
+    table = table.join(acts.rows["date"].groupby(number).agg(first="min", last="max"))
+    table = table.set_axis(groups.labels)
     return noted(table.iloc[groups.ranked(table["acts"])], [acts.note], groups.notes)
 
 

@@ -153,9 +153,9 @@ class TextKey:
     def of(cls, column: pd.Series, nothing: Collection[str]) -> TextKey:
         """Code the texts of a column, of which those in `nothing` count as no value."""
         codes, known = coded(column)
-        texts = pd.Series([*known, NONE], dtype="str")  # the last one is for the code -1
-        texts = texts.mask(texts.str.strip().str.lower().isin(nothing), NONE)
-        return cls(np.where(codes < 0, len(known), codes.astype("int64")), texts.tolist())
+        texts = [NONE if text.strip().lower() in nothing else text for text in known.tolist()]
+        # The last one is for the code -1.
+        return cls(np.where(codes < 0, len(known), codes.astype("int64")), [*texts, NONE])
 
     @property
     def count(self) -> int:
