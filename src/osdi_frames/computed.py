@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Final
@@ -28,15 +29,19 @@ class Computing:
 
     def __init__(self, resolution: Resolution) -> None:
         self._resolution = resolution
-        parts = dict.fromkeys(chain.from_iterable(table.made_of for table in resolution.computed))
-        self.parts = {part.name: SpilledTables() for part in parts}
+        made_of = chain.from_iterable(table.made_of.items() for table in resolution.computed)
+        needed = defaultdict[Table, list[str]](list)
+        for part, names in made_of:
+            needed[part] += names
+        self._schemas = {part.name: part.schema(part.select(names)) for part, names in needed.items()}
+        self.parts = {name: SpilledTables() for name in self._schemas}
         """The rows that tables are made of, by the name of theirs."""
 
     def shown(self, rows: Rows) -> Rows:
         """Yield the rows of what is asked for, and keep those that tables are made of."""
         for name, some in rows:
             if name in self.parts:
-                self.parts[name].add(some)
+                self.parts[name].add(some.select(self._schemas[name].names).cast(self._schemas[name]))
             if name not in self._resolution.read:
                 yield name, some
             elif schema := self._resolution.schemas.get(name):
@@ -52,7 +57,7 @@ class Computing:
         """Yield the rows of the computed tables."""
         resolution, frames = self._resolution, dict[str, pd.DataFrame]()
         for name, rows in self.parts.items():
-            every = pa.concat_tables([resolution.read[name].empty_table(), *rows])
+            every = pa.concat_tables([self._schemas[name].empty_table(), *rows])
             frames[name] = frame(every, resolution.request.timezone)
         for table in resolution.computed:
             found = _FUNCTIONS[table](**{part.name: frames[part.name] for part in table.made_of})

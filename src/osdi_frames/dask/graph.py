@@ -89,10 +89,8 @@ def graph(
     (`name`, number) calls `finish` with what is resolved of one.
     """
     numbers, resolution, last = range(len(parts)), Resolution(request), len(parts)
-    read, notes, lent, titles, known, acted, finished, passed = (
-        f"{name}-{step}"
-        for step in ("read", "notes", "lent", "titles", "known", "acted", "finished", "passed")
-    )
+    steps = ("read", "notes", "lent", "titles", "known", "acted", "finished", "passed")
+    read, notes, lent, titles, known, acted, finished, passed = (f"{name}-{step}" for step in steps)
     decided, named, persons = ((f"{name}-{step}", 0) for step in ("decided", "named", "persons"))
     tasks: dict[Keys, Any] = {(read, number): (_read, parts[number], request) for number in numbers}
     tasks |= {(notes, number): (_notes, (read, number)) for number in numbers}
@@ -122,10 +120,8 @@ def graph(
         tasks[name, number] = (itemgetter(0), (finished, number))
     if resolution.actions:
         tasks |= {(passed, number): (itemgetter(1), (finished, number)) for number in numbers}
-        tasks[name, last] = (
-            *(_computed, finish, request, every, [(passed, number) for number in numbers]),
-            last,
-        )
+        every_passed = [(passed, number) for number in numbers]
+        tasks[name, last] = (_computed, finish, request, every, every_passed, last)
     return tasks
 
 

@@ -311,9 +311,8 @@ class Table:
     entry: tuple[Column, ...] = ()  # of each entry, their paths relative to it
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
     block: str = "act"  # the block of the element that the entries belong to
-    made_of: Mapping[Table, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # columns of other tables, of which all of a computed table is made
+    # Of a computed table: the columns of other tables that all of its own are made of.
+    made_of: Mapping[Table, tuple[str, ...]] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash(self.name)  # all of it takes long
