@@ -101,7 +101,9 @@ def test_a_report_is_a_line(package, tmp_path):
     assert pd.read_csv(out / "signatures_by_country.csv")["signatures"].tolist() == [6, 1]
     assert pd.read_parquet(out / "signatures_by_country.parquet")["signatures"].tolist() == [6, 1]
     assert "Signatures by country</h3>" in (out / "report.html").read_text("utf-8")
-    assert "\nSignatures by country\ncountry" in osdi_frames(package, "report", "archive.ndjson")
+    assert "Signatures by country\ncountry" in osdi_frames(
+        package, "report", "archive.ndjson", "--report", "signatures_by_country"
+    )
     drawn = (
         "import osdi_frames as of; declared = of.reports.DECLARED['signatures_by_country'];"
         "made = of.reports.make(declared, of.read_signatures('archive.ndjson'));"

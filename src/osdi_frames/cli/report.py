@@ -1,7 +1,11 @@
 """``osdi-frames report``: the reports of an archive, as tables and files."""
 
 import json
+import shutil
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -19,12 +23,13 @@ from osdi_frames.cli.options import (
     sources,
     with_options,
 )
-from osdi_frames.clock import is_utc
+from osdi_frames.clock import is_utc, moment
 from osdi_frames.messages import counted, quoted, quoted_path
 from osdi_frames.output.files import FORMATS, Format
 from osdi_frames.reports.exclusion import REASONS
-from osdi_frames.reports.printed import as_text
+from osdi_frames.reports.printed import as_text, first_screen
 from osdi_frames.shortcuts import report, write_report
+from osdi_frames.shown_report import ShownReport
 
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
 
@@ -51,10 +56,41 @@ def _as_texts(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def _text(
+    found: ShownReport, lines: Sequence[str], *, every: bool, names: Collection[str], top: int, now: Any
+) -> str:
+    """Return the first screen, or the reports that are asked for; `lines` are the headline and the notes."""
+    width = shutil.get_terminal_size().columns
+    if not every and not names:
+        return first_screen(found, lines, moment(now) or datetime.now(UTC), width=width)
+    for name in names:
+        found[name]  # one that was not made is an error
+    reports = [
+        as_text(declared, frame, top=top, width=width)
+        for declared, frame in found.reports
+        if len(frame) and (every or declared.name in names)
+    ]
+    if not every:
+        return "\n\n".join(reports)
+    if empty := [declared.heading for declared, frame in found.reports if frame.empty]:
+        reports.append(f"nothing to report: {'; '.join(empty)}")
+    wrapped = (fill(line, width, subsequent_indent="  ") for line in lines)
+    return "\n\n".join(["\n".join(wrapped), *reports])
+
+
 @runs("osdi-frames report data --out report")
 @sources
 @click.option("--out", type=click.Path(file_okay=False), help="Folder for a page, CSV and Parquet.")
-@click.option("--top", default=10, type=positive, help="Rows of each report to print; files have all.")
+@click.option("--all", "every", is_flag=True, help="Print every report, with the notes on what is counted.")
+@click.option(
+    "--report", "names", multiple=True, metavar="NAME", help="Print this report; repeat it for several."
+)
+@click.option(
+    "--top",
+    default=10,
+    type=positive,
+    help="Rows of each report to print with --all and --report; files have all.",
+)
 @click.option("--min-count", type=positive, help="Hide smaller counts of people, and what reveals them.")
 @click.option("--show-addresses", is_flag=True, help="Show e-mail addresses within sources and referrers.")
 @click.option(
@@ -101,9 +137,17 @@ def _as_texts(frame: pd.DataFrame) -> pd.DataFrame:
 @as_json
 @reading
 def command(
-    source: tuple[str, ...], *, out: str | None, excel: str | None, top: int, as_json: bool, **options: Any
+    source: tuple[str, ...],
+    *,
+    out: str | None,
+    excel: str | None,
+    every: bool,
+    names: tuple[str, ...],
+    top: int,
+    as_json: bool,
+    **options: Any,
 ) -> None:
-    """Print the reports of SOURCE: what changed, RSVPs by campaign, signatures by source, people, and more.
+    """Print what happened in SOURCE, in one screen; all reports, on what changed, events, signatures and people.
 
     What "send test" sent, what is gone, cancelled and hidden events with their attendances, and attendances that
     were not accepted are not counted unless --include names them.
@@ -131,12 +175,7 @@ def command(
         }
         print_json({"summary": found.summary, "notes": notes, "caveats": caveats, "reports": values})
     else:
-        click.echo("\n".join([headline, *notes]))
-        for declared, frame in found.reports:
-            if len(frame):
-                click.echo(f"\n{as_text(declared, frame, top=top)}")
-        if empty := [declared.heading for declared, frame in found.reports if frame.empty]:
-            click.echo(f"\nnothing to report: {'; '.join(empty)}")
+        click.echo(_text(found, [headline, *notes], every=every, names=names, top=top, now=options["now"]))
     if excel:
         (note if as_json else click.echo)(f"\nwritten to {quoted_path(excel)}")
     if out:

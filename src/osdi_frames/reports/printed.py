@@ -2,39 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+from functools import partial
+from textwrap import fill
+from typing import Final
 
 import pandas as pd
 
-from osdi_frames.messages import beginning, printable
+from osdi_frames.messages import beginning, counted, printable
 from osdi_frames.reports.declared import MOVED
+from osdi_frames.reports.glance import glance
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.movers import movers_first
 from osdi_frames.reports.report import Report
+from osdi_frames.reports.result import ReportResult
 from osdi_frames.reports.titles import labelled, words
 
+#: The reports whose tables the first screen shows, three of those that were made, most telling first.
+_FIRST: Final = (
+    *("upcoming", "rsvps_by_campaign", "signatures_by_petition", "signatures_by_source"),
+    *("attendances_by_source", "acts_by_title", "growth_by_title"),
+)
+_TABLES, _ROWS = 3, 3
+#: What the notes begin with that stand where new people are counted.
+_OF_NEW: Final = "not known: whether"
+#: The columns that a narrow table leaves out first; then those at its right.
+_DETAILS: Final = ("place", "limited_events", "limited_rsvps", "first_start", "last_start", "first", "last")
+_END: Final = 10  # characters of the end of a label that is shortened
+_SHORTEST: Final = 24  # characters of a label, however narrow the terminal is
 
-def as_text(report: Report, frame: pd.DataFrame, *, top: int) -> str:
+
+def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, width: int) -> str:
+    """Return what a report says at a glance, three tables, and the names of the others, for a terminal of 80 × 40.
+
+    `lines` are the headline and the notes, `now` is the present, `width` the characters of a line.
+    """
+    said, wrapped = glance(made, now), partial(fill, width=width, subsequent_indent="  ")
+    headline, *notes = (line for line in lines if not line.startswith(_OF_NEW))
+    shown = [*map(wrapped, [headline, *said.sentences, *(f"! {text}" for text in said.attention), *notes])]
+    reports = {declared.name: (declared, frame) for declared, frame in made.reports if len(frame)}
+    order = [name for name in dict.fromkeys([*_FIRST, *reports]) if name in reports]
+    for declared, frame in map(reports.__getitem__, order[:_TABLES]):
+        shown += ["", declared.heading, table(declared, frame, top=_ROWS, width=width)]
+    if others := order[_TABLES:]:
+        shown += ["", wrapped(f"others, by --report NAME or all by --all: {_together(others)}")]
+    return "\n".join(shown)
+
+
+def _together(names: Iterable[str]) -> str:
+    """Return names of reports, those by several keys as a shell would write them.
+
+    >>> _together(["changes", "signatures_by_month", "signatures_by_website"])
+    'changes, signatures_by_{month,website}'
+    """
+    keys = defaultdict[str, list[str]](list)
+    for name in sorted(names):
+        counted_of, _, key = name.partition("_by_")
+        keys[counted_of].append(key)
+    listed = []
+    for counted_of, several in keys.items():
+        by = [key for key in several if key]
+        listed += [counted_of] * ("" in several)
+        listed += [f"{counted_of}_by_{by[0] if len(by) == 1 else '{' + ','.join(by) + '}'}"] if by else []
+    return ", ".join(listed)
+
+
+def as_text(report: Report, frame: pd.DataFrame, *, top: int, width: int | None = None) -> str:
     """Return a report's heading, its caveats, `top` rows of its table, and its caption."""
-    lines = [report.heading, frame.attrs["caveat"], table(report, frame, top=top), report.caption]
+    said = [frame.attrs["caveat"], report.caption]
+    if width:
+        said = [
+            "\n".join(fill(line, width, subsequent_indent="  ") for line in text.splitlines())
+            for text in said
+        ]
+    lines = [report.heading, said[0], table(report, frame, top=top, width=width), said[1]]
     return "\n".join(filter(None, lines))
 
 
-def table(report: Report, frame: pd.DataFrame, *, top: int) -> str:
-    """Return the first `top` rows of a report as a text table, or the last ones if it is over time."""
+def table(report: Report, frame: pd.DataFrame, *, top: int, width: int | None = None) -> str:
+    """Return the first `top` rows of a report as a text table, or the last ones if it is over time.
+
+    Where columns do not fit into `width`, the last line counts those that are left out.
+    """
     frame = labelled(movers_first(frame) if report.name in MOVED else frame)
     shown = frame.tail(top) if report.is_over_time else frame.head(top)
-    columns = [
-        _aligned([words(name), *map(_label, shown.index.get_level_values(number))], str.ljust)
-        for number, name in enumerate(shown.index.names)
-    ]
+    levels, most = shown.index.nlevels, max(_SHORTEST, width * 2 // 5) if width else None
+    columns = {
+        str(name): _aligned(
+            [
+                words(name),
+                *(_label(value, most and most // levels) for value in shown.index.get_level_values(at)),
+            ],
+            str.ljust,
+        )
+        for at, name in enumerate(shown.index.names)
+    }
     for measure in report.shown(frame):
         values = (beginning(printable(show(value, measure.unit))) for value in shown[measure.name])
         justify = str.ljust if measure.unit == "text" else str.rjust
-        columns.append(_aligned([str(measure.name), *values], justify))
-    text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
+        columns[str(measure.name)] = _aligned([str(measure.name), *values], justify)
+    left_out = _fitting(columns, {*[*columns][:levels], report.count}, width)
+    text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns.values(), strict=True))
     more = len(frame) - len(shown)
-    return f"{text}\n… and {more:,} {'before' if report.is_over_time else 'more'}" if more else text
+    rest = [f"and {more:,} {'before' if report.is_over_time else 'more'}"] if more else []
+    rest += [f"without {counted(len(left_out), 'column')}"] if left_out else []
+    return f"{text}\n… {', '.join(rest)}" if rest else text
+
+
+def _fitting(columns: dict[str, list[str]], kept: Collection[str], width: int | None) -> list[str]:
+    """Take out the last columns that do not fit, but those to keep; return their names."""
+    left_out: list[str] = []
+    names = [*columns]
+    for name in [*(name for name in _DETAILS if name in names), *reversed(names)]:
+        if width is None or sum(len(cells[0]) + 2 for cells in columns.values()) - 2 <= width:
+            break
+        if name in columns and name not in kept:
+            del columns[name]
+            left_out.append(name)
+    return left_out
 
 
 def _aligned(cells: list[str], justify: Callable[[str, int], str]) -> list[str]:
@@ -42,5 +129,9 @@ def _aligned(cells: list[str], justify: Callable[[str, int], str]) -> list[str]:
     return [justify(cell, width) for cell in cells]
 
 
-def _label(value: object) -> str:
-    return beginning(printable(show_key(value)))
+def _label(value: object, most: int | None) -> str:
+    """Return a label; one that is too long loses its middle, since its end can be the id that tells it from others."""
+    text = printable(show_key(value))
+    if most is None or len(text) <= most:
+        return beginning(text)
+    return f"{text[: most - _END - 1]}…{text[-_END:]}"
