@@ -226,7 +226,7 @@ def test_report_names_a_missing_extra_before_it_reads(tmp_path, monkeypatch):
     (tmp_path / "a.json").write_text('{"total_accepted": "what stops the reading"}')
     ran = run("report", "a.json", "--out", "out", "--format", "xlsx", cwd=tmp_path)
     assert (ran.returncode, ran.stdout) == (Status.FAILED, "")
-    assert ran.stderr.endswith("pip install 'osdi-frames[excel]', or in a clone '.[excel]'\n")
+    assert ran.stderr.endswith("pip install 'osdi-frames[excel]', in a clone pip install '.[excel]'\n")
 
 
 def test_a_missing_argument_is_named():

@@ -197,7 +197,7 @@ class MissingExtra(OsdiError, ImportError):
     def named(cls, extra: str) -> MissingExtra:
         """Say which extra of the package brings what is missing."""
         return cls(
-            f"this needs an optional dependency: pip install 'osdi-frames[{extra}]', or in a clone '.[{extra}]'"
+            f"this needs the extra {extra}: pip install 'osdi-frames[{extra}]', in a clone pip install '.[{extra}]'"
         )
 
 

@@ -55,8 +55,8 @@ def event_map(
 
     The area of a disc grows with total_accepted; missing counts 0, which is the smallest disc. Events with
     the same coordinates are one disc, with the sum of their RSVPs. The largest places are named where there
-    is room. Land and borders are drawn with the extra ``map``: ``pip install 'osdi-frames[map]'``,
-    or in a clone ``'.[map]'``. Those without coordinates, or with impossible ones, are counted in a note below.
+    is room. Land and borders are drawn with the extra ``map``. Those without coordinates, or with impossible
+    ones, are counted in a note below.
 
     Parameters
     ----------

@@ -107,8 +107,10 @@ def filesystem_of(address: str) -> tuple[Any, str]:
     try:
         found: tuple[Any, str] = url_to_fs(address)
     except ImportError as error:
-        hint = f"pip install 'osdi-frames[cloud]', or in a clone '.[cloud]', brings what opens it; {PULL}"
-        raise MissingExtra(f"{shown_address(address)}: {without_credentials(str(error))}; {hint}") from None
+        said = f"{shown_address(address)}: {without_credentials(str(error))}"
+        if any(scheme in address for scheme in ("s3://", "s3a://", *HTTP)):  # not those of another package
+            said = f"{said}; {MissingExtra.named('cloud')}; {PULL}"
+        raise MissingExtra(said) from None
     except ValueError as error:
         raise InvalidSource(f"{shown_address(address)}: {shown_address(str(error))}") from None
     return found
