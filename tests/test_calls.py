@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import fsspec.registry  # noqa: F401 (the test finds it among the modules)
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -46,6 +47,9 @@ def test_an_address_of_a_service_is_led_to_the_client():
 def test_an_address_without_the_extra_that_opens_it_is_led_to_the_client_too(monkeypatch):
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     monkeypatch.delitem(sys.modules, "fsspec.implementations.http", raising=False)
+    looked_up = sys.modules["fsspec.registry"]._registry  # the package has an object of this name
+    for protocol in ("http", "https"):  # which a test before can have looked up
+        monkeypatch.delitem(looked_up, protocol, raising=False)
     with pytest.raises(MissingExtra, match=r"\[cloud\].*osdi-frames pull, or osdi_frames\.Client"):
         of.read_events("https://example.org/events.json")
 
