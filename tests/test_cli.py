@@ -175,9 +175,9 @@ def test_check_lists_problems_and_ends_with_1(tmp_path):
 def test_check_of_the_sample_says_what_it_read_and_finds_no_error(little):
     ran = run("check", little)
     assert ran.returncode == 0
-    first, *_, last = ran.stdout.splitlines()
-    assert first == str(of.open(little).inspect())
-    assert last.startswith("0 errors, 0 warnings")
+    said = " ".join(ran.stdout.split())
+    assert said.startswith(str(of.open(little).inspect()))
+    assert "0 errors, 0 warnings, " in said
 
 
 def test_export_says_what_it_wrote(little, tmp_path):
@@ -321,10 +321,9 @@ def test_one_thing_is_counted_in_the_singular(tmp_path):
     assert run("report", "a.json", cwd=tmp_path).stdout.startswith(
         "1 event with 1 RSVP; 1 signature of 0 people\n"
     )
-    assert (
-        "0 errors, 0 warnings, 1 key that no table reads, 0 elements of"
-        in run("check", "a.json", cwd=tmp_path).stdout
-    )
+    assert "0 errors, 0 warnings, 1 key that no table reads, 0 elements of" in run(
+        "check", "a.json", cwd=tmp_path
+    ).stdout.replace("\n  ", " ")
     assert "events                            1 row\n" in run("export", "a.json", "out", cwd=tmp_path).stdout
 
 
