@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,15 @@ def test_the_code_of_a_guide_runs(name, folder, demo_db, tmp_path_factory):
 
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_bytes()) <= 6_000
+
+
+def test_the_version_is_the_same_wherever_it_is_named():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"version {project['version']}," in GUIDES["README.md"]
+    assert re.findall(r"(?m)^## (\S+)", (ROOT / "CHANGELOG.md").read_text())[0] in (
+        project["version"],
+        "Unreleased",
+    )
 
 
 @pytest.mark.parametrize("name", GUIDES)
