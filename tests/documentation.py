@@ -13,8 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-import pdoc
-
 import osdi_frames
 from osdi_frames.reader import Reader, TableCall, TableMethod
 from osdi_frames.table_methods import TableMethods
@@ -67,6 +65,8 @@ def function_of(name: str, call: TableCall) -> object:
 
 def make(folder: Path) -> None:
     """Write the pages."""
+    import pdoc  # an extra of its own: the tests, which look for examples in every file, do without it
+
     archive = osdi_frames.Archive
     archive.partitions = Reader.partitions  # pdoc shows no methods of classes without a page
     for name, method in vars(TableMethods).items():
