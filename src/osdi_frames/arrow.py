@@ -173,7 +173,7 @@ def replaced(rows: pa.Table, at: np.ndarray, values: pa.Table) -> pa.Table:
     return rows
 
 
-def united(tables: Sequence[pa.Table]) -> pa.Table:
+def concatenated(tables: Sequence[pa.Table]) -> pa.Table:
     """Return the rows of tables, some of which may lack columns."""
     return pa.concat_tables(tables, promote_options="default")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.arrow import among, are_parts, replaced, united, with_column
+from osdi_frames.arrow import among, are_parts, concatenated, replaced, with_column
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving.versions import (
@@ -83,7 +83,7 @@ def compared(every: Sequence[Versions], engine: Engine) -> list[Merger]:
         for rows in every[number].notes.mapped
     ]
     if notes:
-        pipeline.put("of_types", united(notes))
+        pipeline.put("of_types", concatenated(notes))
         pipeline.name("notes", _of_types(there, rules))
     count = sum(versions.count for versions in every)
     found = Merger.joined(rules, [*of_parts(rules, count, pipeline, again=len(there) > 1)])
@@ -199,10 +199,10 @@ class Merger:
         return cls(
             rules,
             np.sort(np.concatenate([merger.kept for merger in every])),
-            united([merger.sources for merger in every]).sort_by("kept"),
-            united([merger.persons for merger in every]),
-            united([merger.moved for merger in every]).sort_by(ELEMENT),
-            united([merger.fuller for merger in every]),
+            concatenated([merger.sources for merger in every]).sort_by("kept"),
+            concatenated([merger.persons for merger in every]),
+            concatenated([merger.moved for merger in every]).sort_by(ELEMENT),
+            concatenated([merger.fuller for merger in every]),
         )
 
     def of_type(self, number: int, rules: Rules) -> Merger:

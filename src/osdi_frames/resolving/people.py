@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.arrow import among, are_parts, combined, folded, replaced, united, with_column
+from osdi_frames.arrow import among, are_parts, combined, concatenated, folded, replaced, with_column
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
 from osdi_frames.resolving import gone
@@ -337,7 +337,7 @@ def identify(
         pipeline.put("notes_of_people", pa.concat_tables(persons.notes.mapped))
         queries.append("SELECT * FROM notes_of_people")
     if notes:
-        pipeline.put("notes_of_acts", united(notes))
+        pipeline.put("notes_of_acts", concatenated(notes))
         queries.append(_of_acts(persons.rules))
     if not queries:
         return 0

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.arrow import among, replaced, same_texts, united, with_column
+from osdi_frames.arrow import among, concatenated, replaced, same_texts, with_column
 from osdi_frames.engine import Engine, Pipeline
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
@@ -179,7 +179,7 @@ class Decisions:
             found.append(merger)
             if len(takers):
                 takings.append(people.taken(takers, merger, pipeline))
-        merger, taken = Merger.joined(persons.rules, found), united(takings).sort_by("kept")
+        merger, taken = Merger.joined(persons.rules, found), concatenated(takings).sort_by("kept")
         if not are_asked:
             merger = merger.of_things(np.unique(taken["person"].to_numpy()))
         of_types = {
@@ -214,7 +214,7 @@ def _takers(mergers: Mapping[ElementType, Merger], resolution: Resolution) -> pa
             for some in acts
         ]
     none = people.NOTHING_TAKEN.select(["kept"])
-    return united([none, *(with_type(some, number, "kept") for number, some in enumerate(acts))])
+    return concatenated([none, *(with_type(some, number, "kept") for number, some in enumerate(acts))])
 
 
 class Resolver:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from osdi_frames.arrow import among, combined, folded, holding, united
+from osdi_frames.arrow import among, combined, concatenated, folded, holding
 from osdi_frames.durable import naming
 from osdi_frames.engine import Engine
 from osdi_frames.parsing.plan import CARRIED, ELEMENT
@@ -204,7 +204,8 @@ class Rules:
     """Of blocks that can be a part of an older one, the columns; a note says how many of these a version has."""
     extremes: tuple[str, ...] = ()
     collected: str | None = None
-    """The block that is made of all versions that carry it."""
+    """The block that is made of all versions that carry it: of people, who are compared alone, so that neither `joined`
+    nor `Merger.of_type` has it."""
     rank: str = "0"
     """Which version is kept before newer ones, in SQL."""
     has_person: bool = False
@@ -298,7 +299,7 @@ def note(every: Sequence[tuple[Versions, pa.Table]], engine: Engine) -> None:
     """Note which things the rows of main tables are versions of, and what decides between these."""
     texts = [(versions, versions.text_notes(rows)) for versions, rows in every if len(rows)]
     if texts:
-        engine.put("notes", united([_NO_TEXT_NOTES.empty_table(), *(some for _, some in texts)]))
+        engine.put("notes", concatenated([_NO_TEXT_NOTES.empty_table(), *(some for _, some in texts)]))
         notes, start = engine.ask(_NOTES), 0
         for versions, some in texts:
             versions.notes.add(notes.slice(start, len(some)).select(versions.rules.note_columns))

@@ -79,7 +79,7 @@ def placed(columns: Iterable[Column], at: str, whose: str = "the person") -> tup
 
 
 def block(name: str, *columns: Column) -> tuple[Column, ...]:
-    """Return columns as those of a block: all come from the newest version that carries it."""
+    """Return columns as those of a block: all come from one version, by the rules of `resolving.merging`."""
     return tuple(replace(column, block=name) for column in columns)
 
 
