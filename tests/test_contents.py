@@ -90,7 +90,7 @@ def test_filters_hold_for_the_rows_shown_and_are_listed_with_the_types_that_they
     )
     assert (days.received, days.rows, days["first"], days["last"]) == (3, 2, "2026-05-01", "2026-05-02")
     contents = archive.where(campaign="c1").contents
-    only = "(event campaigns, events, attendances, people, uploads, taggings, actions)"
+    only = "(event campaigns, events, attendances, people, uploads, taggings, actions, supporters, supporter amounts)"
     assert contents.notes[0] == f"only: campaign c1 {only}"
     assert contents.notes[1].startswith("left out: petitions, signatures, forms, ")
     assert contents.types["table"].tolist() == ["events"]
