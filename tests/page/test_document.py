@@ -258,3 +258,19 @@ def test_the_picture_in_the_readme_shows_the_page_of_the_sample(sample):
     with Image.open(PICTURE) as picture:
         assert picture.info["words"] == words(sample), "python -m tests.page.picture makes it anew"
         assert picture.size == tuple(SIZE.values())
+
+
+def test_in_a_notebook_it_is_the_head_and_tables_that_are_folded(data):
+    html = of.report(data)._repr_html_()
+    assert len(html) < 200_000
+    assert html.count("<img") == 1  # the curve; `plot` draws the others
+    reports = re.findall(r'<details class="whole"( open)?>', html)
+    assert reports.count(" open") == 1
+    assert len(reports) > 20
+    assert re.findall(r"<h2>(.*?)</h2>", html) == [
+        "What changed",
+        "Events",
+        "Attendances",
+        "Signatures",
+        "People",
+    ]

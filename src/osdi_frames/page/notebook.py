@@ -1,6 +1,7 @@
-"""A report as the output of a notebook: the sections of the page, in a style that the notebook's does not reach.
+"""A report as the output of a notebook: the head and the tables of the page, which the notebook's style does not reach.
 
-It holds no script. Its colours follow the notebook's theme, where that has one, or else the system's.
+Tables are folded, and plots are left to `ShownReport.plot`. It holds no script. Its colours follow the notebook's
+theme, where that has one, or else the system's.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from osdi_frames.page import document, sections, tables
 from osdi_frames.reports.glance import glance
 from osdi_frames.reports.result import ReportResult
 
-_ROWS = 10
+_ROWS = 8
 """Rows that a table shows; a frame has all of them."""
 
 
@@ -31,6 +32,6 @@ def html(made: ReportResult) -> str:
         glance=glance(made, datetime.now(UTC)),
         curve=sections.curve(made),
         cards=sections.cards(made),
-        parts=sections.parts(made, rows=_ROWS),
+        parts=sections.parts(made, rows=_ROWS, draws=False),
         notes=[tables.visible(note) for note in made.notes],
     )

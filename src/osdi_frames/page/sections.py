@@ -67,10 +67,11 @@ Parts: TypeAlias = Mapping[str, Sequence[Section]]
 """The sections of each part, by its heading."""
 
 
-def parts(made: ReportResult, *, rows: int = tables.ROWS) -> Parts:
+def parts(made: ReportResult, *, rows: int = tables.ROWS, draws: bool = True) -> Parts:
     """Return the sections of a report, what changed first.
 
-    A table has so many rows at most. A part without sections is one of which nothing was read.
+    A table has so many rows at most; without `draws` there are tables alone. A part without sections is one of which
+    nothing was read.
     """
     found: dict[str, list[Section]] = {}
     for declared, report in made.reports:
@@ -78,8 +79,8 @@ def parts(made: ReportResult, *, rows: int = tables.ROWS) -> Parts:
             continue
         sections = found.setdefault((declared.part or declared.read_from).capitalize(), [])
         if len(made.tables[declared.read_from]):
-            sections.append(_of_report(declared, report, rows, made.notes))
-    for part, section in _figures(made):
+            sections.append(_of_report(declared, report, rows, made.notes, draws=draws))
+    for part, section in _figures(made) if draws else ():
         found.setdefault(part, []).append(section)
     return found
 
@@ -106,14 +107,17 @@ def points(counts: Sequence[int]) -> str:
     )
 
 
-def _of_report(declared: Report, report: pd.DataFrame, rows: int, notes: Sequence[str]) -> Section:
+def _of_report(
+    declared: Report, report: pd.DataFrame, rows: int, notes: Sequence[str], *, draws: bool
+) -> Section:
     period, caveat = report.attrs.get("period", ""), report.attrs.get("caveat", "")
     said = [_HOW_TO_PART.sub("", line) for line in caveat.splitlines() if line != period]
     if "new" in report:
         said += [note for note in notes if note.startswith(UNKNOWN_NEW) and declared.read_from in note]
     caveats = [*map(sentence, said), *filter(None, [declared.caption])]
     table = tables.of_report(declared, report, rows=rows)
-    return Section(declared.name, declared.heading, caveats, _plot(declared, report), table, period)
+    plot = _plot(declared, report) if draws else None
+    return Section(declared.name, declared.heading, caveats, plot, table, period)
 
 
 def sentence(text: str) -> str:
