@@ -72,6 +72,17 @@ def test_the_function_of_a_report_takes_and_documents_what_is_declared():
         assert {*columns, *arguments} <= words, report.name
 
 
+def test_a_filter_by_since_leaves_no_comparison_with_a_period_that_it_cuts(data):
+    archive = of.open(data)
+    made, whole = archive.where(since="2026-07-14").report(), archive.where(since="2026-07-06").report()
+    assert not {"changes", "changes_by_source", "changes_by_title"} & made.keys()
+    assert whole["changes"].equals(archive.report()["changes"])
+    assert made["activity"].index.tolist() == [pd.Timestamp("2026-07-20", tz="UTC")]
+    assert len(whole["activity"]) == 3
+    with pytest.warns(of.errors.SourceWarning, match="no event and no signature"):
+        assert "news" not in archive.where(since="2999").report()
+
+
 @pytest.mark.filterwarnings("ignore:no event and no signature")
 @pytest.mark.parametrize("part", ["events", "attendances.ndjson.zst"])
 def test_columns_and_types_of_a_report_are_the_same_whatever_rows_come(part, data, reported):
@@ -99,10 +110,10 @@ def test_standard_reports_can_be_asked_for_by_name_and_come_in_that_order(data):
     assert_frame_equal(made["engagement"], alone["engagement"])
 
 
-def test_a_report_that_was_not_made_is_an_error_that_lists_the_others():
+def test_a_report_that_was_not_made_is_an_error_that_names_the_nearest():
     made = of.report({"title": "March", "total_accepted": 12})
     assert "rsvps_by_pull" not in made
-    with pytest.raises(UnknownReport, match=r"no report 'rsvps_by_pull' .* there are: rsvps_by_campaign, "):
+    with pytest.raises(UnknownReport, match=r"no report 'rsvps_by_pull' .* nearest: rsvps_by_month, "):
         made["rsvps_by_pull"]
 
 

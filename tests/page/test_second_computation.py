@@ -270,20 +270,19 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
     for (_, count, change, curve), figure in zip(tiles, ("people", "first time", *names), strict=True):
         assert curve == ", ".join(map(str, weekly[figure]))
         _, now, moved, _, by_chance = changes[figures.shown(figure),]
-        assert (count, change) == (now, moved + (", by chance" if by_chance else ""))
+        assert (count, change) == (now, moved + (", can be chance" if by_chance else ""))
     start = figures.Weeks.of(acts).start
-    days = [f"{start + n * figures.DAY:%Y-%m-%d}" for n in (0, 6, 7, 13)]
+    first, last = (f"{start + n * figures.DAY:%Y-%m-%d}" for n in (7, 13))
     before, now = weekly["people"][-2:]
     titles, sources = ({**computed[f"changes_by_{by}"].rows} for by in ("title", "source"))
     (_, title), most = max(titles.items(), key=lambda pair: int(pair[1][1]))
     del sources["(none)",]
     rising = [(source, row) for (source,), row in sources.items() if not row[4]]
     source, row = max(rising, key=lambda pair: int(pair[1][2]))
-    than = "than in the period before."
     assert re.findall(r'<p class="said"><bdi>(.*?)</bdi>', page.html) == [
-        f"{now} people took part from {days[2]} to {days[3]}, {now - before} more than from {days[0]} to {days[1]}.",
-        f"{most[1]} RSVPs are to {title}, {int(most[2])} more than in the period before.",
-        f"The source that rose most is {source}: it brought {row[1]} acts, {int(row[2])} more {than}",
+        f"{now} people took part {first} to {last}, {now - before} more than in the period before.",
+        f"{most[1]} RSVPs are to {title}, {int(most[2])} more than before.",
+        f"{source} rose most of all sources: {row[1]} acts, {int(row[2])} more than before.",
     ]
 
 

@@ -25,6 +25,7 @@ from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import OF_ACTS, mark_first_acts
 from osdi_frames.reports.declared import COUNTED_ACTS, COUNTED_ATTENDANCES, EVENT_GROWTH
 from osdi_frames.reports.headline import hidden_figures, rsvp_notes, rsvps_are_attendances
+from osdi_frames.reports.known import Periods
 from osdi_frames.reports.making import Counting, make
 from osdi_frames.reports.measures import IS_NEW
 from osdi_frames.reports.published import Made, Published, protect_reports
@@ -245,7 +246,8 @@ def _make(
     """Make the reports whose tables have rows; without growth if attendances have the dates of the RSVPs."""
     has_dates = len(frames.get(COUNTED_ATTENDANCES.table, ())) > 0
     counting = Counting(include=request.include, spelling=request.spelling)
-    made = []
+    since, made = Filtering(request.filters, request.timezone).start, []
+    start = None if since is None else pd.Timestamp(since, unit="us")
     for report in request.reported:
         # A table of titles that the filters do not lead to is not there.
         read = report.reads if report.function else [report.table]
@@ -258,9 +260,22 @@ def _make(
         else:
             titles_of = titles.get(report.titled.table) if report.titled else None
             table = make(report, frames[report.table], counting, titles=titles_of)
+        table = _since(table, report.name, start)
         if len(table) >= report.least_rows:
             made.append((report, table))
     return made
+
+
+def _since(table: pd.DataFrame, name: str, start: pd.Timestamp | None) -> pd.DataFrame:
+    """Return the periods of a report that a filter by `since` has left whole.
+
+    Of a comparison nothing is left where the period before began earlier: it would be too low.
+    """
+    if start is None:
+        return table
+    if name == "activity":
+        return table[pd.DatetimeIndex(table.index).tz_localize(None) >= start]
+    return table[:0] if "periods" in table.attrs and Periods.start_of(table) < start else table
 
 
 def _annotate(

@@ -402,6 +402,8 @@ def news(
         both = pd.concat([new.assign(news="new", date=new["created_date"]), gone])
         is_news = wall_clock(both["date"], zone) >= start
         parts.append(both.loc[is_news, ["title", "news", "date"]].assign(kind=kind))
+    if pd.isna(periods.known.newest) and not periods.is_chosen:
+        parts = [part[:0] for part in parts]
     listed = pd.concat(parts).sort_values(["date", "title"], ascending=[False, True], kind="stable")
     listed = in_zone(listed.set_index("title")[["kind", "news", "date"]], zone)
     listed = noted(listed, [], [*filter(None, doubtful_notes)])

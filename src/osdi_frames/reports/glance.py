@@ -96,12 +96,10 @@ def _people(changes: pd.DataFrame) -> str:
     periods = changes.attrs["periods"]
     row = _rows(changes).get("people")
     if row is None:
-        return f"Nobody who is known took part from {periods['now']}."
+        return f"Nobody who is known took part {periods['now']}."
     chance = ", which chance alone can make" if row["by_chance"] and row["change"] else ""
     people = counted(row["now"], "person", "people")
-    return (
-        f"{people} took part from {periods['now']}, {_than(row['change'])} from {periods['before']}{chance}."
-    )
+    return f"{people} took part {periods['now']}, {_than(row['change'])} in the period before{chance}."
 
 
 def _most(made: ReportResult) -> Iterator[str]:
@@ -113,7 +111,7 @@ def _most(made: ReportResult) -> Iterator[str]:
     action, title = max(named, key=lambda key: named[key]["now"])
     count, change = named[action, title]["now"], named[action, title]["change"]
     acts = f"{count:,} {_ACTS_ON[action][count != 1]}"
-    yield f"{acts} {printable(str(title))}, {_than(change)} in the period before."
+    yield f"{acts} {printable(str(title))}, {_than(change)} before."
 
 
 def _source(made: ReportResult) -> Iterator[str]:
@@ -130,7 +128,7 @@ def _source(made: ReportResult) -> Iterator[str]:
         return
     source = max(rising, key=lambda source: rising[source]["change"])
     acts, change = counted(rising[source]["now"], "act"), _than(rising[source]["change"])
-    yield f"The source that rose most is {printable(str(source))}: it brought {acts}, {change} in the period before."
+    yield f"{printable(str(source))} rose most of all sources: {acts}, {change} before."
 
 
 def _than(change: int) -> str:
@@ -153,7 +151,8 @@ def _attention(made: ReportResult, now: datetime) -> Iterator[str]:
     by_key = made.inspection.by_key
     counts = by_key[by_key["problem"] == ProblemKind.UNKNOWN_STATUS]["count"]
     if len(counts):
-        yield f"{counted(int(counts.sum()), 'status', 'statuses')} are unknown to this version, and count."
+        number = counted(int(counts.sum()), "element has a status", "elements have a status")
+        yield f"{number} that this version does not know; check names it, and they are counted."
     errors = int(by_key.loc[by_key["severity"] == "error", "count"].sum())
     if errors:
         yield f"{counted(errors, 'problem')} of what was read: something may be missing."

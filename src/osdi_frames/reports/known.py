@@ -188,6 +188,11 @@ class Periods:
             chosen is not None,
         )
 
+    @staticmethod
+    def start_of(report: pd.DataFrame) -> pd.Timestamp:
+        """Return the start of the period before, of a report that `noted` wrote periods to."""
+        return pd.Timestamp(report.attrs["periods"]["before"].partition(" to ")[0])
+
     def noted(self, report: pd.DataFrame) -> pd.DataFrame:
         """Write the last two periods to a report's attributes `period` and `periods`."""
         report.attrs |= {"period": self._compared, "periods": self._names}

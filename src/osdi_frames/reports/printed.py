@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from textwrap import fill
@@ -29,7 +29,16 @@ _TABLES, _ROWS = 3, 3
 #: What the notes begin with that stand where new people are counted.
 _OF_NEW: Final = "not known: whether"
 #: The columns that a narrow table leaves out first; then those at its right.
-_DETAILS: Final = ("place", "limited_events", "limited_rsvps", "first_start", "last_start", "first", "last")
+_DETAILS: Final = (
+    "place",
+    "limited_events",
+    "limited_rsvps",
+    "capacity",
+    "first_start",
+    "last_start",
+    "first",
+    "last",
+)
 _END: Final = 10  # characters of the end of a label that is shortened
 _SHORTEST: Final = 24  # characters of a label, however narrow the terminal is
 
@@ -88,37 +97,37 @@ def table(report: Report, frame: pd.DataFrame, *, top: int, width: int | None = 
     """
     frame = labelled(movers_first(frame) if report.name in MOVED else frame)
     shown = frame.tail(top) if report.is_over_time else frame.head(top)
-    levels, most = shown.index.nlevels, max(_SHORTEST, width * 2 // 5) if width else None
-    columns = {
-        str(name): _aligned(
-            [
-                words(name),
-                *(_label(value, most and most // levels) for value in shown.index.get_level_values(at)),
-            ],
-            str.ljust,
-        )
-        for at, name in enumerate(shown.index.names)
-    }
+    levels, measures = shown.index.nlevels, dict[str, list[str]]()
     for measure in report.shown(frame):
         values = (beginning(printable(show(value, measure.unit))) for value in shown[measure.name])
         justify = str.ljust if measure.unit == "text" else str.rjust
-        columns[str(measure.name)] = _aligned([str(measure.name), *values], justify)
-    left_out = _fitting(columns, {*[*columns][:levels], report.count}, width)
-    text = "\n".join("  ".join(cells).rstrip() for cells in zip(*columns.values(), strict=True))
+        measures[str(measure.name)] = _aligned([str(measure.name), *values], justify)
+    room = None if width is None else width - levels * (_SHORTEST + 2)
+    left_out = _fitting(measures, report.count, room)
+    if width is not None:  # the labels have what is left
+        room = max(_SHORTEST, (width - sum(len(cells[0]) + 2 for cells in measures.values())) // levels - 2)
+    labels = [
+        _aligned(
+            [words(name), *(_label(value, room) for value in shown.index.get_level_values(at))], str.ljust
+        )
+        for at, name in enumerate(shown.index.names)
+    ]
+    columns = zip(*labels, *measures.values(), strict=True)
+    text = "\n".join("  ".join(cells).rstrip() for cells in columns)
     more = len(frame) - len(shown)
     rest = [f"and {more:,} {'before' if report.is_over_time else 'more'}"] if more else []
     rest += [f"without {counted(len(left_out), 'column')}"] if left_out else []
     return f"{text}\n… {', '.join(rest)}" if rest else text
 
 
-def _fitting(columns: dict[str, list[str]], kept: Collection[str], width: int | None) -> list[str]:
-    """Take out the last columns that do not fit, but those to keep; return their names."""
+def _fitting(columns: dict[str, list[str]], kept: str, room: int | None) -> list[str]:
+    """Take out details, and then the last columns, as long as the others do not fit, but one; return their names."""
     left_out: list[str] = []
     names = [*columns]
     for name in [*(name for name in _DETAILS if name in names), *reversed(names)]:
-        if width is None or sum(len(cells[0]) + 2 for cells in columns.values()) - 2 <= width:
+        if room is None or sum(len(cells[0]) + 2 for cells in columns.values()) <= room:
             break
-        if name in columns and name not in kept:
+        if name in columns and name != kept:
             del columns[name]
             left_out.append(name)
     return left_out

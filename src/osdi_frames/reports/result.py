@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from osdi_frames.errors import UnknownReport
-from osdi_frames.messages import counted, quoted
+from osdi_frames.messages import counted, nearest, quoted
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.reports.declared import COUNTED_ACTS, COUNTED_ATTENDANCES
 from osdi_frames.reports.headline import headline_figures, rsvps_are_attendances
@@ -41,9 +41,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
     def __getitem__(self, name: str) -> pd.DataFrame:
         frames = {declared.name: frame for declared, frame in self.reports}
         if name not in frames:
-            raise UnknownReport(
-                f"no report {quoted(name)} was made of this archive; there are: {', '.join(frames)}"
-            )
+            raise UnknownReport(f"no report {quoted(name)} was made of this archive; {nearest(name, frames)}")
         return frames[name]
 
     def __iter__(self) -> Iterator[str]:

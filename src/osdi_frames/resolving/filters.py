@@ -136,6 +136,11 @@ class Filtering:
         return f"the filter by {' and '.join(self.columns_asked or self.asked)}"
 
     @property
+    def start(self) -> int | None:
+        """The wall clock of `since`, in microseconds; None without it."""
+        return _moment("since", *self.asked["since"]) if "since" in self.asked else None
+
+    @property
     def ids_asked(self) -> dict[str, tuple[str, ...]]:
         """What things are asked for, if by ids: a part of an archive does not know all titles."""
         return {name: self.asked[name] for name in self.things_asked}
