@@ -98,10 +98,19 @@ def test_filters_hold_for_the_rows_shown_and_are_listed_with_the_types_that_they
 
 def test_a_column_of_numbers_is_right_aligned_and_one_of_text_left(tmp_path):
     contents = of.open(written(tmp_path, event(1))).contents
-    html = contents.html
+    html = contents._repr_html_()
     assert '<td style="text-align: left">events</td><td style="text-align: right">1</td>' in html
     assert '<th style="text-align: left">table</th><th style="text-align: right">received</th>' in html
     assert contents.notes[-1] == "no problems"
+
+
+def test_a_notebook_shows_a_card_of_twelve_lines_and_folds_the_rest(data):
+    contents = of.open(data).contents
+    card, folded = contents._repr_html_().split("<details>")
+    assert card.count("<code>") + card.count("<tr>") + card.count("<li>") + folded.count("<summary>") <= 12
+    assert card.count("<tr>") - 1 < len(contents.types) == folded.count("<tr>") - 1
+    assert [note for note in contents.urgent_notes if f"<li>{note}</li>" not in card] == []
+    assert [line for line in str(contents).splitlines() if len(line) > 80] == []
 
 
 def test_elements_without_dates_show_no_period(tmp_path):
@@ -179,7 +188,7 @@ def test_problems_are_counted_by_severity_with_their_most_frequent_kinds(tmp_pat
 def test_an_archive_without_elements_says_so(tmp_path):
     contents = of.open(written(tmp_path, "[]")).contents
     assert "no elements" in str(contents)
-    assert "<p>no elements</p>" in contents.html
+    assert "<p>no elements</p>" in contents._repr_html_()
 
 
 def test_one_pass_is_made_and_kept_and_its_counts_have_thousands_separators(tmp_path):
@@ -192,7 +201,7 @@ def test_one_pass_is_made_and_kept_and_its_counts_have_thousands_separators(tmp_
     assert len(times) == len(archive.contents.files) == 3
     assert set(times.values()) == {1}
     with opened_files() as opened:
-        assert archive._repr_html_() == shown == archive.contents.html
+        assert archive._repr_html_() == shown == archive.contents._repr_html_()
     assert opened == []
     assert " 1,200 " in str(archive.contents)
     assert ">1,200</td>" in shown

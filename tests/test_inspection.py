@@ -6,6 +6,10 @@ import osdi_frames as of
 from osdi_frames.tables import TABLES, element_types, main_table
 
 
+def what_was_read(inspection):
+    return str(inspection.problems).splitlines()[0]
+
+
 def test_elements_are_counted_as_often_as_they_were_received(little_of_all):
     archive = of.open(little_of_all)
     tables = {element.name: main_table(element).name for element in element_types()}
@@ -25,7 +29,7 @@ def test_files_and_documents_are_counted(tmp_path):
     (tmp_path / "notes.txt").write_text("passed over")
     found = of.open(tmp_path).inspect()
     assert (found.files, found.documents) == (3, 5)
-    assert str(found) == "5 documents in 3 files: 4 events"
+    assert what_was_read(found) == "5 documents in 3 files: 4 events"
     assert (
         of.check(tmp_path).attrs == found.counts == {"files": 3, "documents": 5, "elements": found.elements}
     )
@@ -37,14 +41,14 @@ def test_files_and_documents_are_counted(tmp_path):
 
 def test_parsed_objects_are_documents_without_files():
     found = of.open([{"total_accepted": 1}, {"total_accepted": 2}]).inspect()
-    assert str(found) == "2 documents: 2 events"
+    assert what_was_read(found) == "2 documents: 2 events"
 
 
 def test_what_was_read_is_named_in_words():
     campaign = {"_embedded": {"action_network:event_campaigns": [{}]}}
     people = {"_embedded": {"osdi:people": [{}, {}]}}
-    assert str(of.open([campaign, people]).inspect()) == "2 documents: 1 event campaign, 2 people"
-    assert str(of.open([{"total_pages": 1}]).inspect()) == "1 document: nothing for any table"
+    assert what_was_read(of.open([campaign, people]).inspect()) == "2 documents: 1 event campaign, 2 people"
+    assert what_was_read(of.open([{"total_pages": 1}]).inspect()) == "1 document: nothing for any table"
 
 
 def test_problems_show_no_value_and_are_counted_by_key_once():

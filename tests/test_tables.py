@@ -11,7 +11,8 @@ import pytest
 import osdi_frames as of
 from osdi_frames.errors import UnknownColumn, UnknownTable
 from osdi_frames.resolving.people import ACTS
-from osdi_frames.tables import TABLES, markdown
+from osdi_frames.tables import TABLES
+from osdi_frames.tables.dictionary import markdown
 
 DTYPES = {
     "string": "str",

@@ -150,7 +150,7 @@ if TYPE_CHECKING:
         write_report as write_report,
     )
     from osdi_frames.sources.limits import Limits as Limits
-    from osdi_frames.tables import describe as describe
+    from osdi_frames.tables.dictionary import describe as describe
 
     __version__: str
 
@@ -211,7 +211,7 @@ _HOMES = {
         "report",
         "write_report",
     ),
-    "tables": ("describe",),
+    "tables.dictionary": ("describe",),
 }
 _MODULES = ("errors", "plots", "receiver", "reports", "sandbox")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # imported when called: who reads tables needs no plots, no P
 
     from osdi_frames.contents import Contents
     from osdi_frames.output.files import Format
+    from osdi_frames.parsing.check import Problems
     from osdi_frames.reports.request import ReportRequest
     from osdi_frames.reports.supporters import Levels
     from osdi_frames.shown_report import ShownReport
@@ -44,7 +45,7 @@ class Archive(TableMethods):
         return f"Archive({source}{said})"
 
     def _repr_html_(self) -> str:
-        return self.contents.html
+        return self.contents._repr_html_()
 
     if not TYPE_CHECKING:  # what is not there stays an error to type checkers
 
@@ -210,7 +211,7 @@ class Archive(TableMethods):
         batches = (batch for _, some in rows for batch in some.to_batches())
         return pa.RecordBatchReader.from_batches(resolution.schemas[name], batches)
 
-    def check(self) -> pd.DataFrame:
+    def check(self) -> Problems:
         """List every problem, and every key that no table reads.
 
         It looks at everything in every document, so it is slower than the readers, and nothing stops it.
@@ -220,20 +221,22 @@ class Archive(TableMethods):
         stops at; a ``warning`` was mended, is an element that nothing identifies, a date more than ten years away from
         most others, a collection that lists more than the archive holds, or what a receiver keeps in its quarantine;
         ``info`` are keys and element types that no table takes, as new fields of the service. Its ``attrs`` count the
-        `files`, `documents` and `elements` read.
+        `files`, `documents` and `elements` read. Printed, it is what ``osdi-frames check`` prints, with ten of the
+        keys; ``check().text(all=True)`` has all.
 
         Examples
         --------
         >>> import osdi_frames as of
         >>> event = {"id": "9", "title": "March", "total_accepted": "lots", "mood": "good"}
-        >>> of.open(event).check()[["severity", "problem", "detail"]]
-          severity         problem                          detail
-        0    error  not an integer  event: total_accepted = "xxxx"
-        1     info  undeclared key                     event: mood
+        >>> of.open(event).check()
+        1 document: 1 event
+        error         1 ×  not an integer: event: total_accepted = "xxxx"  (<objects>:1)
+        info: undeclared key
+             1 ×  event: mood  (<objects>:1)
+        1 error, 0 warnings, 1 key that no table reads, 0 elements of other types (info:
+          they stay in the archive)
         """
-        found = self.inspect()
-        found.problems.attrs |= found.counts
-        return found.problems
+        return self.inspect().problems
 
     @cached_property
     def contents(self) -> Contents:

@@ -1,4 +1,4 @@
-"""The contents of an archive, as a notebook shows them."""
+"""The contents of an archive, as text and as the card that a notebook shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 import pandas as pd
 
-from osdi_frames.messages import counted, printable
+from osdi_frames.messages import counted, printable, wrapped
 from osdi_frames.parsing.check import Inspection, Inspector
 from osdi_frames.parsing.parse import FIRST_DOCUMENTS, types_among
 from osdi_frames.problems import ProblemKind
@@ -35,6 +35,8 @@ SHOWN_COLUMNS: Final = {
 }
 _LARGE: Final = 300 << 20  # bytes of files; a pass over more takes some seconds
 _PULLS: Final = 5  # the latest pulls, which have a line each
+_CARD_TABLES: Final = 6  # those of most rows, which a card shows unfolded
+_CARD_NOTES: Final = 3
 _KINDS: Final = 3  # the most frequent kinds of problems, which are named
 _UNITS: Final = {"GB": 1e9, "MB": 1e6, "kB": 1e3}
 _SEVERITIES: Final = {
@@ -44,7 +46,7 @@ _SEVERITIES: Final = {
 }
 _MANY = f"large: only the first {FIRST_DOCUMENTS} documents were looked at; check() reads all, scan() streams a table"
 _ONCE = "an open stream can be read once, so nothing was looked at; write it into a file first"
-_ROWS = "rows: each element once, all its versions merged; reports leave out the excluded ones"
+_ROWS = "rows: each element once, its versions merged; reports leave out the excluded"
 
 
 def contents_of(reader: Reader) -> Contents:
@@ -90,9 +92,9 @@ def _pulls_of(reader: Reader) -> list[Manifest]:
     return manifests(reader.paths)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Contents:
-    """The contents of an archive as text and HTML."""
+    """The contents of an archive: as text, and in a notebook as a card."""
 
     title: str
     files: Sequence[Part]
@@ -116,12 +118,19 @@ class Contents:
         if self.files:
             lines.append(self._files_line())
         lines += [printable(line) for line in _pull_lines(self.pulls)]
+        lines += [by_address_alone(self.known_by_address)] if self.known_by_address else []
+        return [*lines, *(_findings(self.inspection.problems) if self.inspection else [self.note])]
+
+    @property
+    def urgent_notes(self) -> list[str]:
+        """Lines on the latest pull if it is not complete, on what is missing, and on errors and warnings."""
+        lines = [
+            printable(line) for line in _pull_lines([pull for pull in self.pulls[-1:] if not pull.complete])
+        ]
         if self.inspection is None:
             return [*lines, self.note]
-        lines += [by_address_alone(self.known_by_address)] if self.known_by_address else []
         problems = self.inspection.problems
-        incomplete = problems.loc[problems["problem"] == ProblemKind.INCOMPLETE, "detail"]
-        return [*lines, *incomplete, *_problem_lines(problems)]
+        return [*lines, *_findings(problems[problems["severity"] != "info"])[-_CARD_NOTES:]]
 
     def _files_line(self) -> str:
         """Return the number and size of the files, after a pass with the number of members of zips and tars."""
@@ -132,22 +141,44 @@ class Contents:
         in_words = f"{size / _UNITS[unit]:.1f} {unit}" if unit else counted(size, "byte")
         return f"{counted(count, 'file')}{inside}, {in_words}"
 
-    def __str__(self) -> str:
-        shown = _texts(self.types).to_string(index=False) if len(self.types) else "no elements"
-        return "\n".join([self.title, shown, *self.notes])
-
-    @property
-    def html(self) -> str:
-        """The contents as HTML, without colours, so that the notebook's own apply."""
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.notes)
-        shown = "<p>no elements</p>"
+    def __repr__(self) -> str:
+        shown = "no elements"
         if len(self.types):
-            numbers = [self.types[name].dtype.kind == "i" for name in self.types]
-            head = "".join(map(_cell, map(str, self.types), numbers, ["th"] * len(numbers)))
-            rows = ("".join(map(_cell, row, numbers)) for row in _texts(self.types).itertuples(index=False))
-            body = "".join(f"<tr>{row}</tr>" for row in rows)
-            shown = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<div><code>{html.escape(self.title)}</code>{shown}<ul>{lines}</ul></div>"
+            shown = _texts(self.types.drop(columns="date", errors="ignore")).to_string(index=False)
+        return "\n".join([self.title, shown, *map(wrapped, self.notes)])
+
+    def _repr_html_(self) -> str:
+        """Return a card of some lines, and folded below it all, without colours, so that the notebook's own apply."""
+        card = self.types
+        if "rows" in card:
+            card = card.nlargest(_CARD_TABLES, "rows").sort_index()[
+                ["table", "rows", "excluded", "first", "last"]
+            ]
+        folded = f"{_table(self.types)}{_list(self.notes)}"
+        return (
+            f"<div><code>{html.escape(self.title)}</code>{_table(card)}{_list(self.urgent_notes)}"
+            f"<details><summary>{self._summary()}</summary>{folded}</details></div>"
+        )
+
+    def _summary(self) -> str:
+        counts = [counted(len(self.types), "table"), *([self._files_line()] if self.files else [])]
+        counts += [counted(len(self.pulls), "pull")] if self.pulls else []
+        return html.escape(f"all: {', '.join(counts)}")
+
+
+def _list(lines: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{html.escape(line)}</li>' for line in lines)}</ul>"
+
+
+def _table(types: pd.DataFrame) -> str:
+    """Return tables of elements as HTML; numbers are at the right."""
+    if not len(types):
+        return "<p>no elements</p>"
+    numbers = [types[name].dtype.kind == "i" for name in types]
+    head = "".join(map(_cell, map(str, types), numbers, ["th"] * len(numbers)))
+    rows = ("".join(map(_cell, row, numbers)) for row in _texts(types).itertuples(index=False))
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def types_of(inspection: Inspection, frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -200,6 +231,12 @@ def _outcome(pull: Manifest) -> str:
     if pull.complete:
         return f"complete, {pull.finished_at:%Y-%m-%d %H:%M} UTC"
     return f"not complete; {pull.why.splitlines()[0]}"
+
+
+def _findings(problems: pd.DataFrame) -> list[str]:
+    """Return a line for each incomplete collection, and for each severity with its most frequent kinds."""
+    incomplete = problems.loc[problems["problem"] == ProblemKind.INCOMPLETE, "detail"]
+    return [*incomplete, *_problem_lines(problems)]
 
 
 def _problem_lines(problems: pd.DataFrame) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,31 @@ _NULLABLE = {
     pa.bool_(): pd.BooleanDtype(),
     **dict.fromkeys((pa.string(), pa.large_string(), pa.string_view()), _TEXT),
 }
+
+
+class PrintedFrame(pd.DataFrame):
+    """A frame that is printed as its `text`, and shown whole by notebooks, as long as it has all of its columns.
+
+    What is selected of it is one, too. With other columns it is printed as any frame.
+    """
+
+    ALL_COLUMNS: ClassVar[tuple[str, ...]]
+
+    @property
+    def _constructor(self) -> Any:
+        return type(self)
+
+    def text(self, *, all: bool = False) -> str:  # noqa: A002 (as the option --all)
+        """Return what matters, or with `all` everything, in the width of the terminal."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self.text() if (*self.columns,) == self.ALL_COLUMNS else super().__repr__()
+
+    def _repr_html_(self) -> str | None:
+        with pd.option_context("display.max_colwidth", None):
+            shown: str | None = super()._repr_html_()  # type: ignore[misc] # pandas-stubs do not know it
+            return shown
 
 
 def _dtype(kind: pa.DataType) -> Any:

@@ -15,8 +15,10 @@ import json
 import math
 import os
 import re
+import shutil
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from textwrap import fill
 
 from osdi_frames.addresses import without_addresses
 
@@ -247,6 +249,12 @@ def printable(text: str) -> str:
     'a\ufffd[2Jb\ufffdc'
     """
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
+def wrapped(line: str, indent: int = 2) -> str:
+    """Return a line in the width of the terminal, of 80 characters if there is none; further lines are indented."""
+    width = shutil.get_terminal_size().columns
+    return fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False, break_long_words=False)
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:

@@ -17,6 +17,7 @@ from osdi_frames.resolving.resolution import Columns, Dedupe
 from osdi_frames.sources.source import Source
 
 if TYPE_CHECKING:
+    from osdi_frames.parsing.check import Problems
     from osdi_frames.shown_report import ShownReport
 
 
@@ -127,7 +128,7 @@ def read_table(
     )
 
 
-def check(source: Source, **settings: Unpack[Settings]) -> pd.DataFrame:
+def check(source: Source, **settings: Unpack[Settings]) -> Problems:
     """List every problem of an archive, and every key that no table reads; see `Archive.check` and `open`.
 
     >>> import osdi_frames as of

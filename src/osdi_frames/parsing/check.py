@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from osdi_frames import messages
 from osdi_frames.arrow import same_texts
-from osdi_frames.messages import counted
+from osdi_frames.frames import PrintedFrame
+from osdi_frames.messages import counted, printable, wrapped
 from osdi_frames.parsing.documents import ENTRY_NUMBER
 from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.parse import Observer
@@ -25,6 +26,76 @@ from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.schema import ElementType
 
 _SEVERITIES = ("error", "warning", "info")
+#: So many keys that no table reads are printed, unless all are asked for.
+_KEYS: Final = 10
+
+
+class Problems(PrintedFrame):
+    """The problems of an archive, one row each, as `check` returns them; `attrs` are the counts of what was read."""
+
+    ALL_COLUMNS = ("source_file", "source_line", "severity", "problem", "detail", "count")
+
+    def text(self, *, all: bool = False) -> str:  # noqa: A002 (as the option --all)
+        """Lay out what was read, the problems with their first places, and ten of the keys that no table reads.
+
+        With `all` it has every key, each with its first place.
+        """
+        is_left, counts = self["severity"] == "info", self.totals()
+        shown = self[~is_left | (is_left.cumsum() <= _KEYS) | all]
+        lines = [*map(wrapped, _what_was_read(self.attrs)), *_lines(shown, places=all)]
+        if (more := int(is_left.sum()) - _KEYS) > 0 and not all:
+            lines.append(f"… and {more:,} more; all=True (--all) lists them")
+        said = (
+            f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}, "
+            f"{counted(counts['info'] - counts['others'], 'key')} that no table reads, "
+            f"{counted(counts['others'], 'element')} of other types (info: they stay in the archive)"
+        )
+        return "\n".join([*lines, wrapped(said)])
+
+    def totals(self) -> dict[str, int]:
+        """Return how often each severity was found; `others` of these are elements of undeclared types."""
+        counts = self.groupby("severity")["count"].sum()
+        is_other = (self["problem"] == ProblemKind.OTHER_TYPE) & (self["severity"] == "info")
+        found = {severity: int(counts.get(severity, 0)) for severity in _SEVERITIES}
+        return {**found, "others": int(self.loc[is_other, "count"].sum())}
+
+
+def _what_was_read(counts: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield one line with the numbers of documents, files and elements, unless pandas has lost them."""
+    if not counts:
+        return
+    files = f" in {counted(counts['files'], 'file')}" if counts["files"] else ""
+    types = {table.element.name: table.name for table in map(main_table, element_types())}
+    elements = (
+        counted(counts["elements"][name], name, plural)
+        for name, plural in types.items()
+        if counts["elements"][name]
+    )
+    received = ", ".join(elements).replace("_", " ")
+    yield f"{counted(counts['documents'], 'document')}{files}: {received or 'nothing for any table'}"
+
+
+def _lines(problems: Problems, *, places: bool) -> Iterator[str]:
+    """Yield problems with their counts and first places, and below a heading keys that no table reads.
+
+    The place of a key is shown where the line has room for it, or with `places`.
+    """
+    above = ""
+    for row in problems.to_dict("records"):
+        file, line = (None if pd.isna(row[key]) else row[key] for key in ("source_file", "source_line"))
+        is_left, place = row["severity"] == "info", printable(f"({Place(file, line)})")
+        what = printable(f"{row['count']:>6} ×  {row['detail']}")
+        if not is_left:
+            what = printable(f"{row['severity']:<7}  {row['count']:>6} ×  {row['problem']}: {row['detail']}")
+        elif above != (above := f"info: {row['problem']}"):
+            yield above
+        indent = 10 if is_left else 20
+        if "\n" not in (joined := wrapped(f"{what}  {place}", indent)):
+            yield joined
+            continue
+        yield wrapped(what, indent)
+        if places or not is_left:
+            yield f"{' ' * indent}{place}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +109,7 @@ class Inspection:
     """The number of elements received, by type."""
     kept: Mapping[str, int]
     """The number of distinct elements, before any filter, of the types that were deduplicated."""
-    problems: pd.DataFrame
+    problems: Problems
     """The frame that `check` returns."""
     by_key: pd.DataFrame
     """The problems summed up over files and values: `severity`, `problem`, `key`, `count`."""
@@ -53,18 +124,6 @@ class Inspection:
     def counts(self) -> dict[str, Any]:
         """The numbers of files, documents and elements, as JSON."""
         return {"files": self.files, "documents": self.documents, "elements": {**self.elements}}
-
-    def __str__(self) -> str:
-        """Return one line with the numbers of documents, files and elements."""
-        files = f" in {counted(self.files, 'file')}" if self.files else ""
-        types = {table.element.name: table.name for table in map(main_table, element_types())}
-        counts = (
-            counted(self.elements[name], name, plural)
-            for name, plural in types.items()
-            if self.elements[name]
-        )
-        received = ", ".join(counts).replace("_", " ")
-        return f"{counted(self.documents, 'document')}{files}: {received or 'nothing for any table'}"
 
 
 @dataclass(slots=True)
@@ -177,14 +236,16 @@ class Inspector(Observer):
         ]
         problems = pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes)
         by_key = problems.groupby(["severity", "problem", "key"])["count"].sum().reset_index()
-        return Inspection(
+        inspection = Inspection(
             len(self.files),
             self.documents,
             {element.name: self.elements[element.name] for element in types},
             {name: kept[name] for name in dated if kept.get(name)},
-            _in_order(problems.drop(columns="key"), "detail"),
+            Problems(_in_order(problems.drop(columns="key"), "detail")),
             _in_order(by_key, "key"),
         )
+        inspection.problems.attrs |= inspection.counts
+        return inspection
 
     def _add(self, problem: Problem, key: str, count: int = 1) -> None:
         identity = (problem.severity, problem.problem, problem.detail, key)

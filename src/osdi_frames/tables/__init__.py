@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 from osdi_frames.errors import InvalidArgument, UnknownTable
 from osdi_frames.messages import nearest, quoted
@@ -27,7 +26,7 @@ from osdi_frames.tables.outreaches import OUTREACHES, TARGETS
 from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.petitions import PETITIONS
 from osdi_frames.tables.responses import RESPONSES
-from osdi_frames.tables.schema import PREFIXES, Column, ElementType, Table
+from osdi_frames.tables.schema import PREFIXES, ElementType, Table
 from osdi_frames.tables.signatures import SIGNATURES
 from osdi_frames.tables.submissions import SUBMISSIONS
 from osdi_frames.tables.supporters import SUPPORTER_AMOUNTS, SUPPORTERS
@@ -35,9 +34,6 @@ from osdi_frames.tables.surveys import SURVEYS
 from osdi_frames.tables.taggings import TAGGINGS
 from osdi_frames.tables.tags import TAGS
 from osdi_frames.tables.uploads import UPLOADS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TABLES: dict[str, Table] = {
     table.name: table
@@ -137,72 +133,3 @@ def table(name: str) -> Table:
         if not hint.startswith("nearest"):
             hint = nearest(name, [table.name for table in TABLES.values() if not table.rows])
         raise UnknownTable(f"there is no table {quoted(name)}; {hint}") from None
-
-
-_table = table  # `describe` has an argument of its name
-
-
-def describe(table: str | None = None) -> pd.DataFrame:
-    """Show the data dictionary: one row a column of every table, or of the one named.
-
-    Parameters
-    ----------
-    table
-        The name of a table; all of them when not given.
-
-    Returns
-    -------
-    DataFrame
-        Columns `table`, `column`, `type`, `v2`, `v1` (where the value comes from), `meaning`, `privacy`
-        (``plain``, ``sensitive`` or ``identifying``) and `pseudonymized` (what `pseudonymize` makes of it). A
-        terminal shows some of them; ``print(describe("events")[["column", "meaning"]].to_string())`` shows these.
-
-    Raises
-    ------
-    UnknownTable
-        The message names the nearest tables, or all.
-
-    Examples
-    --------
-    >>> import osdi_frames as of
-    >>> of.describe("event_reminders")[["column", "type", "v2"]]
-         column    type                                                v2
-    0  event_id  string  own(identifiers), id(_links.self.href), held(id)
-    1  position   int64                                  (entry position)
-    2    method  string                                            method
-    3   minutes   int64                                           minutes
-    """
-    import pandas as pd  # nothing else here needs it, nor who imports only what is declared
-
-    chosen = TABLES.values() if table is None else [_table(table)]
-    rows = [(declared.name, *_shown(column)) for declared in chosen for column in declared.columns]
-    return pd.DataFrame(rows, columns=["table", *_SHOWN])
-
-
-_SHOWN = ("column", "type", "v2", "v1", "meaning", "privacy", "pseudonymized")
-
-
-def _shown(column: Column) -> tuple[str, ...]:
-    known = [] if column.origin == "paths" else [f"({', '.join(column.derived) or column.origin})"]
-    at_paths = column.origin in ("paths", "derived")
-    where = [", ".join([*(paths if at_paths else ()), *known]) or "–" for paths in (column.v2, column.v1)]
-    return column.name, column.type, *where, column.meaning, column.privacy.level, str(column.privacy)
-
-
-def markdown(table: str | None = None) -> str:
-    """Return the data dictionary as Markdown: a section for each table, or for the one named.
-
-    >>> print(markdown("event_identifiers").splitlines()[0])
-    ## event_identifiers
-    """
-    sections = []
-    for declared in TABLES.values() if table is None else [_table(table)]:
-        rows = [(*map(_code, row[:4]), *row[4:]) for row in map(_shown, declared.columns)]
-        head, *lines = (f"| {' | '.join(row)} |" for row in (_SHOWN, *rows))
-        rule = "|---" * len(_SHOWN) + "|"
-        sections.append("\n".join([f"## {declared.name}", "", declared.meaning, "", head, rule, *lines, ""]))
-    return "\n".join(sections)
-
-
-def _code(text: str) -> str:
-    return text if text.startswith(("–", "(")) else ", ".join(f"`{part}`" for part in text.split(", "))
