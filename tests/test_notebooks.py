@@ -41,6 +41,10 @@ def test_notebooks_are_committed_with_the_outputs_of_one_run_from_the_top():
         cells = code(read(path))
         assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1)), path.name
         assert sum(bool(cell.outputs) for cell in cells) > len(cells) / 2, path.name
+        assert cells[0].outputs, f"{path.name} prepares before it shows something"
+        assert not [
+            cell.source for cell in cells if "set_option" in cell.source or "pd.options" in cell.source
+        ]
         outputs = [output for cell in cells for output in cell.outputs]
         assert not [output for output in outputs if output.output_type == "error"]
         assert not [output.text for output in outputs if output.get("name") == "stderr"]

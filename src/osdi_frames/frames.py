@@ -23,9 +23,9 @@ _NULLABLE = {
 
 
 class PrintedFrame(pd.DataFrame):
-    """A frame that is printed as its `text`, and shown whole by notebooks, as long as it has all of its columns.
+    """A frame that terminals and notebooks show as its `text`, as long as it has all of its columns.
 
-    What is selected of it is one, too. With other columns it is printed as any frame.
+    What is selected of it is one, too. With other columns it is shown as any frame, its texts whole.
     """
 
     ALL_COLUMNS: ClassVar[tuple[str, ...]]
@@ -42,6 +42,8 @@ class PrintedFrame(pd.DataFrame):
         return self.text() if (*self.columns,) == self.ALL_COLUMNS else super().__repr__()
 
     def _repr_html_(self) -> str | None:
+        if (*self.columns,) == self.ALL_COLUMNS:
+            return None  # notebooks show the text
         with pd.option_context("display.max_colwidth", None):
             shown: str | None = super()._repr_html_()  # type: ignore[misc] # pandas-stubs do not know it
             return shown

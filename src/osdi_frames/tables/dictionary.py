@@ -31,10 +31,9 @@ class Dictionary(PrintedFrame):
         """
         if len(self) == sum(len(table.columns) for table in TABLES.values()) and not all:
             return "\n".join([*_tables(), wrapped(_MORE)])
-        of_tables = [(name, self[self["table"] == name]) for name in self["table"].unique()]
-        return "\n".join(
-            [line for name, columns in of_tables for line in _columns(name, columns)] + [_MARKED]
-        )
+        tables = ["\n".join(_columns(name, self[self["table"] == name])) for name in self["table"].unique()]
+        marked = [_MARKED] if (self["privacy"] != "plain").any() else []
+        return "\n".join(["\n\n".join(tables), *marked])
 
 
 def _tables() -> Iterator[str]:
@@ -43,12 +42,10 @@ def _tables() -> Iterator[str]:
     width = max(len(table.name) for table in main)
     for table in main:
         yield wrapped(f"{table.name:<{width}}  {table.meaning}", width + 2)
-        of_entries = [
-            other.name for other in TABLES.values() if other.rows and other.element == table.element
-        ]
-        if of_entries:
-            parts = ",".join(name.removeprefix(f"{table.element.name}_") for name in of_entries)
-            yield f"  {table.element.name}_{{{parts}}}"
+        others = [other.name for other in TABLES.values() if other.rows and other.element == table.element]
+        parts = [name.removeprefix(f"{table.element.name}_") for name in others]
+        if parts:
+            yield f"  {table.element.name}_{{{','.join(parts)}}}" if len(parts) > 1 else f"  {others[0]}"
 
 
 def _columns(name: str, columns: pd.DataFrame) -> Iterator[str]:
@@ -90,7 +87,6 @@ def describe(table: str | None = None) -> Dictionary:
       position  Position in the list, from 0. (int64)
       method    email or sms.
       minutes   Minutes before the event. (int64)
-    * identifies a person, + says something about one
     """
     rows = [(one.name, *_shown(column)) for one in _chosen(table) for column in one.columns]
     return Dictionary(rows, columns=["table", *_SHOWN])
