@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dask
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +21,7 @@ import osdi_frames as of
 from tests import reference
 from tests.strategies import documents
 from tests.test_reference import read, same
+from tests.workers import workers
 
 Rows = list[dict[str, Any]]
 
@@ -54,7 +54,7 @@ def ways(source: Path, table: str, some: list[str], **options: bool) -> Iterator
     yield "tables", rows_of(archive.tables(**options)[table], whole.schema)
     found = archive.tables({"signature_emails": ["address"], table: some}, **options)
     yield "tables in part", rows_of(found[table], whole.select(some).schema)
-    with dask.config.set(scheduler="sync"):
+    with workers():
         frame = archive.dask(table, **options, npartitions=3).compute()
         yield "Dask", rows_of(frame, whole.schema)
         for engine in (None, "dask"):

@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import dask
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -20,6 +19,7 @@ from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.petitions import PETITION
 from osdi_frames.tables.signatures import SIGNATURE
 from tests.pulls import PATHS, manifest_of, write_pull
+from tests.workers import workers
 from tests.world.documents import PROOFS
 from tests.world.documents import TABLES as TABLES_OF
 
@@ -251,7 +251,7 @@ def test_a_cluster_and_some_columns_give_the_same(services):
     columns = {name: [own, "gone_since"] for name, own in OWN_ID.items()}
     frames = of.open(archive).tables(columns)
     assert gone_of(frames) == gone
-    with dask.config.set(scheduler="sync"):
+    with workers():
         frame = of.open(archive).dask("signatures", npartitions=2).compute()
     assert gone_of(frames | {"signatures": frame}) == gone
 

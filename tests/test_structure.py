@@ -52,7 +52,7 @@ ONLY = {
     "jinja2": {"page"},
     "pycountry": {"reports"},
     "matplotlib": {"plots", "page", "shown_report"},
-    "pyarrow.parquet": {"sources", "output", "store"},
+    "pyarrow.parquet": {"dask", "output", "sources", "store"},
     "tqdm": {"progress"},
     "tzfpy": {"local_time"},
     "xlsxwriter": {"output"},

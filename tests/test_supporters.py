@@ -1,6 +1,5 @@
 """Supporters are tables as others are: every way to them has the same rows, those of the functions."""
 
-import dask
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +11,7 @@ from osdi_frames.cli import group
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.frames import frame
 from osdi_frames.reports import suppress
+from tests.workers import workers
 
 TABLES = ["supporters", "supporter_amounts"]
 
@@ -23,8 +23,7 @@ def by_dask(archive, _):
 
 def exported(archive, folder, **options):
     archive.export(folder / "out", tables=[*TABLES, "people"], **options)
-    end = "" if options else ".parquet"
-    return {table: frame(pq.read_table(folder / "out" / f"{table}{end}")) for table in TABLES}
+    return {table: frame(pq.read_table(folder / "out" / f"{table}.parquet")) for table in TABLES}
 
 
 def by_command_line(archive, folder):
@@ -70,7 +69,7 @@ def expected(part):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_supporters_has_the_rows_of_the_functions(way, part, expected, tmp_path):
-    with dask.config.set(scheduler="sync"):
+    with workers():
         found = WAYS[way](part, tmp_path)
     for table in TABLES:
         assert len(expected[table])

@@ -19,7 +19,6 @@ from osdi_frames.parsing.parse import Observer
 from osdi_frames.problems import Policy
 from osdi_frames.resolving.filters import Filters, counted_from
 from osdi_frames.resolving.resolution import Columns, Dedupe, Tables, named_tables
-from osdi_frames.sources.partitions import SIZE
 from osdi_frames.sources.remote import shown_address
 from osdi_frames.table_methods import TableMethods
 from osdi_frames.tables import table as declared
@@ -389,8 +388,8 @@ class Archive(TableMethods):
         overwrite
             Replace an earlier export, of which no file was changed, in a folder without other files.
         engine
-            ``"dask"`` (extra ``dask``): the workers of the current cluster read and write, each table into a folder
-            with a Parquet file of each partition; `destination` is an address, or a folder that they all reach.
+            ``"dask"`` (extra ``dask``): the workers of the current cluster read and parse the files, which they have to
+            reach under the same names; this process resolves and writes the rows.
         escape_formulas, bom
             CSV: write an apostrophe before a text that a spreadsheet would run as a formula; begin with a byte-order
             mark, by which Excel knows that the file is UTF-8.
@@ -425,14 +424,14 @@ class Archive(TableMethods):
             **privacy,
         )
         resolution = self.resolution(wanted.columns, dedupe=dedupe, people=people)
+        form, observer, groups = FileForm(format, escape_formulas, bom), Observer(Policy(self.on_error)), None
         if engine is not None:
-            if engine != "dask" or format != "parquet":
-                raise InvalidArgument("engine is None or 'dask', and that writes Parquet")
-            from osdi_frames.dask import exporting
+            from osdi_frames import dask
 
-            return exporting.export(self, destination, resolution.request, wanted, overwrite=overwrite)
-        form = FileForm(format, escape_formulas, bom)
-        rows = self.rows(resolution, Observer(Policy(self.on_error)))
+            if engine != "dask":
+                raise InvalidArgument("engine is None or 'dask'")
+            groups = dask.groups(self, resolution.plan, observer)
+        rows = self.rows(resolution, observer, groups=groups)
         with output_folder(destination, kind="export", source=self.source, overwrite=overwrite) as folder:
             return wanted.write(rows, folder, form)
 
@@ -444,13 +443,14 @@ class Archive(TableMethods):
         dedupe: Dedupe = True,
         people: bool = True,
         npartitions: int | None = None,
-        blocksize: int = SIZE,
     ) -> dd.DataFrame:
         """Read any table as a Dask DataFrame (extra ``dask``), with the rows and dtypes of `table`, lists as lists.
 
-        The archive is listed and cut now, as `partitions` says, into `npartitions` or by `blocksize`, and read when
-        something is computed. Columns that are not used are not parsed. With `dedupe`, a row is in the partition in
-        which its newest version was read. The rows of each partition are numbered from 0.
+        The archive is read now: the workers of the current cluster parse it, in `npartitions` parts or by size, and
+        this process resolves the rows and writes them into a temporary folder, which is removed when it ends. There
+        are at most `npartitions`, fewer of a small archive; columns that are not used are not read of them. The rows
+        of each partition are numbered from 0. Dask's setting ``temporary-directory`` says where the folder is made;
+        the workers have to reach it.
 
         Examples
         --------
@@ -465,4 +465,4 @@ class Archive(TableMethods):
 
         chosen = None if columns is None else tuple(dict.fromkeys(columns))
         resolution = self.resolution({name: chosen}, dedupe=dedupe, people=people)
-        return dask.read(self, resolution.request, count=npartitions, size=blocksize)
+        return dask.read(self, resolution, count=npartitions)

@@ -23,9 +23,9 @@ from osdi_frames.problems import OnError, Policy
 from osdi_frames.pulls import proving_pulls
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows
-from osdi_frames.resolving.resolver import Collected, Resolver
+from osdi_frames.resolving.resolver import Resolver
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
-from osdi_frames.sources.partitions import SIZE, Map, cut, together
+from osdi_frames.sources.partitions import SIZE, cut, together
 from osdi_frames.sources.source import FilePartition, Part, Source, at_hand, parts_of
 from osdi_frames.sources.source import read as candidates
 from osdi_frames.tables import COMPUTED, TABLES, element_types, known_prefixes, main_table
@@ -111,30 +111,43 @@ class Reader:
             resolution = Resolution(replace(request, pulls=proving_pulls(self.paths)))
         return resolution
 
-    def rows(self, resolution: Resolution, observer: Observer) -> Rows:
-        """Yield the requested rows in one pass; files are listed at once, before the first row is asked for."""
+    def rows(
+        self, resolution: Resolution, observer: Observer, *, groups: Iterator[GroupResult] | None = None
+    ) -> Rows:
+        """Yield the requested rows in one pass; files are listed at once, before the first row is asked for.
+
+        `groups` are what others have parsed, if anyone has, for the observer's eyes.
+        """
         plan, is_whole = resolution.plan, not isinstance(self.source, FilePartition)
         if not is_whole:
             resolution.refuse_followers()
-        found = self._rows(resolution, observer, is_whole=is_whole)
+        found = self._rows(resolution, observer, groups, is_whole=is_whole)
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
                 read = ((name, some.drop_columns([ELEMENT])) for name, some in found(connection))
                 yield from _with_computed(read, resolution) if resolution.computed else read
                 connection.release()
-            if self.store is not None and observer.lacks(plan):  # stored documents are not seen
+            is_seen = (
+                self.store is None and groups is None
+            )  # neither are documents that are stored, or elsewhere
+            if not is_seen and observer.lacks(plan):
                 observer.first = self.first_documents()
             observer.end(plan, whole=is_whole)
 
         return rows()
 
     def _rows(
-        self, resolution: Resolution, observer: Observer, *, is_whole: bool
+        self,
+        resolution: Resolution,
+        observer: Observer,
+        groups: Iterator[GroupResult] | None,
+        *,
+        is_whole: bool,
     ) -> Callable[[Engine], Rows]:
         """Return what yields the requested rows, from the store where there is one."""
         if self.store is None:
-            groups = self._groups(resolution.plan, observer)
+            groups = groups or self._groups(resolution.plan, observer)
             return lambda engine: Resolver(resolution, engine).rows(groups, is_whole=is_whole)
         from osdi_frames.kept import rows_with_store
 
@@ -195,9 +208,7 @@ class Reader:
             parts[name].append(some)
         return {name: frame(pa.concat_tables(parts.pop(name)), self.timezone) for name in resolution.schemas}
 
-    def partitions(
-        self, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
-    ) -> list[Self]:
+    def partitions(self, *, count: int | None = None, size: int = SIZE) -> list[Self]:
         r"""Cut the archive into parts for other processes.
 
         A part is an archive. It holds names and offsets, no documents, and can be pickled; the process that reads it
@@ -216,8 +227,6 @@ class Reader:
             How many parts to make; fewer where there are fewer documents, or files that cannot be cut.
         size
             The bytes of a part where `count` is not given; what is compressed counts eightfold.
-        surveyed
-            What does as `map` does, to look through large files elsewhere than in threads: on a cluster.
 
         Returns
         -------
@@ -246,7 +255,7 @@ class Reader:
             raise InvalidArgument("count and size are at least 1")
         policy = Policy(self.on_error)
         if self.store is None:
-            found = cut(self.source, policy.handle, count=count, size=size, surveyed=surveyed)
+            found = cut(self.source, policy.handle, count=count, size=size)
         else:
             for _ in self._groups(self.resolution({}).plan, Observer(None)):
                 pass  # what the store lacks is parsed here
@@ -266,27 +275,6 @@ class Reader:
         for _ in self.rows(resolution, Observer(Policy(self.on_error))):
             pass
         return cast("Filters", {**self.filters, **resolution.named})
-
-    def collect_part(
-        self, request: Request, warn: Callable[[str, type[UserWarning]], None]
-    ) -> tuple[dict[str, list[pa.Table]], Collected]:
-        """Return what a partition has of a request.
-
-        These are the rows that need no others, by table, and the versions that are resolved with those of other
-        partitions.
-        """
-        if not isinstance(self.source, FilePartition):
-            raise InvalidArgument("collect_part is for what `partitions` returned")
-        policy, resolution = Policy(self.on_error), Resolution(request)
-        tables: dict[str, list[pa.Table]] = {name: [] for name in resolution.read}
-        with engine() as connection:
-            resolver = Resolver(resolution, connection)
-            for group in self._groups(resolution.plan, Observer(policy), cores=1):
-                for name, rows in resolver.collect(group):
-                    tables[name].append(rows.drop_columns([ELEMENT]))
-            collected = resolver.collected.pruned(connection)
-        policy.close(warn)
-        return tables, collected
 
 
 class TableCall:

@@ -29,7 +29,7 @@ def exported(path: str) -> None:
 
 def exported_answer(_: None) -> dict[str, int]:
     """Count what the table of signatures holds."""
-    people = pd.read_parquet("out/signatures", columns=["person_id"])["person_id"]
+    people = pd.read_parquet("out/signatures.parquet", columns=["person_id"])["person_id"]
     return {"signatures": len(people), "people": people.nunique()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import warnings
 from contextlib import suppress
@@ -21,9 +22,9 @@ import osdi_frames as of
 from osdi_frames import sample
 from osdi_frames.errors import (
     BadDocument,
-    InvalidColumn,
     InvalidSource,
     MissingColumn,
+    ProblemsWarning,
     SourceNotFound,
     UnknownColumn,
     UnknownValue,
@@ -32,8 +33,9 @@ from osdi_frames.reports import REPORTS
 from osdi_frames.reports.declared import KEYED
 from osdi_frames.tables import TABLES
 from tests import forks  # noqa: F401 (prepares that process)
-from tests.clocks import GUARD, wait_for
+from tests.clocks import GUARD
 from tests.layouts import lines, pretty
+from tests.workers import workers
 
 COUNTS = [1, 2, 8, 127, 128, 129, 130]
 
@@ -78,16 +80,18 @@ def cluster():
 
 @pytest.fixture
 def here():
-    """Compute in this process."""
-    with dask.config.set(scheduler="sync"):
+    """Parse and compute in this process."""
+    with workers():
         yield
 
 
 def agreed(source: Any, table: str, count: int, where: Any = None, **options: Any) -> None:
     archive = of.open(source).where(**(where or {}))
-    read = archive.dask(table, npartitions=count, **options)
-    with warnings.catch_warnings(action="ignore"):  # of a table of which there is nothing
+    with warnings.catch_warnings(record=True, action="always") as said_by_dask:
+        read = archive.dask(table, npartitions=count, **options)
+    with warnings.catch_warnings(record=True, action="always") as said:
         whole = archive.table(table, **options)
+    assert [str(each.message) for each in said_by_dask] == [str(each.message) for each in said]
     found = read.compute()
     assert_frame_equal(found.reset_index(drop=True), whole)
     assert_frame_equal(read._meta, whole.iloc[:0], check_index_type=False)
@@ -166,7 +170,7 @@ def test_filters_follow_relations_over_all_partitions(mixed, here):
         agreed(mixed, table, 2, {"since": "2025-06", "status": "confirmed"})
     agreed(mixed, "attendances", 2, campaign, dedupe=False)
     with pytest.raises(UnknownValue, match="no campaign is 'x'"):
-        archive.where(campaign="x").dask("attendances", npartitions=3).compute()
+        archive.where(campaign="x").dask("attendances", npartitions=3)
 
 
 def test_worker_processes_read_what_this_one_does(mixed, cluster):
@@ -224,13 +228,14 @@ def test_a_report_of_a_dask_frame_names_what_is_missing(mixed, here):
         of.rsvps_by_campaign(events)
 
 
-def test_only_the_columns_that_are_used_are_read(mixed):
+def test_only_the_columns_that_are_used_are_read_of_what_was_resolved(mixed, here):
     read = of.open(mixed).dask("signatures", npartitions=2)
     chosen = read[["source", "person_id"]]
     (expression,) = chosen.optimize(fuse=False).find_operations(type(read.expr))
     assert sorted(expression.columns) == ["person_id", "source"]
     (expression,) = read["source"].optimize(fuse=False).find_operations(type(read.expr))
     assert expression.columns == ["source"]
+    assert chosen.compute().columns.tolist() == ["source", "person_id"]
 
 
 def test_lists_stay_lists(mixed, here):
@@ -241,31 +246,29 @@ def test_lists_stay_lists(mixed, here):
     assert tags.astype("str").tolist() == expected.astype("str").tolist()
 
 
-def test_the_first_problem_stops_the_computation_and_names_the_line(tmp_path, cluster):
+def test_the_first_problem_stops_the_reading_and_names_the_line(tmp_path, here):
     good = b'{"title": "a", "total_accepted": 1}\n' * 50
     (tmp_path / "a.ndjson").write_bytes(good + b'{"title": "b", "total_accepted": "lots"}\n' + good)
-    read = of.open(tmp_path).dask("events", npartitions=8)
     with pytest.raises(BadDocument, match=r"a\.ndjson:51:.*total_accepted"):
-        read.compute()
+        of.open(tmp_path).dask("events", npartitions=8)
 
 
-def test_what_was_passed_over_is_a_warning_in_this_process(tmp_path, cluster):
-    good = b'{"title": "a", "total_accepted": 1}\n' * 50
-    (tmp_path / "a.ndjson").write_bytes(good + b'{"title": "b", "total_accepted": "lots"}\n')
-    read = of.open(tmp_path, on_error="skip").dask("events", npartitions=2)
-    met: list[str] = []
-    cluster.subscribe_topic("warn", lambda event: met.append(str(event)))
-    assert len(read.compute()) == 51
-    wait_for(lambda: met)
-    assert "ProblemsWarning" in met[0]
+def test_what_was_passed_over_is_one_warning_of_all_parts(tmp_path, here):
+    good, bad = b'{"title": "a", "total_accepted": 1}\n' * 50, b'{"title": "b", "total_accepted": "lots"}\n'
+    (tmp_path / "a.ndjson").write_bytes((good + bad) * 2)
+    (tmp_path / "b.json.gz").write_bytes(b"no such file")
+    with pytest.warns(ProblemsWarning, match="3 problems") as met:
+        read = of.open(tmp_path, on_error="skip").dask("events", npartitions=4)
+    assert len(met) == 1
+    assert len(read.compute()) == 102
 
 
 def test_a_key_for_pseudonyms_is_in_no_file_and_no_log_of_a_cluster(mixed, tmp_path, cluster):
     key = "a key that is 32 bytes long, yes"
-    options = {"engine": "dask", "tables": ["signatures"], "pseudonymize": key}
-    of.open(mixed).export(tmp_path / "out", **options)
-    with pytest.raises(InvalidColumn, match="cannot be partitioned"):
-        of.open(mixed).export(tmp_path / "failed", partition_by="add_tags", **options)
+    of.open(mixed).export(tmp_path / "out", engine="dask", tables=["signatures"], pseudonymize=key)
+    made = of.pseudonymize(of.open(mixed).dask("signatures", npartitions=2), key)
+    with pytest.raises(ZeroDivisionError):
+        made.map_partitions(lambda _: 1 / 0, meta=("failed", "float64")).compute()
     logs = f"{cluster.get_worker_logs()}{cluster.get_scheduler_logs()}"
     assert "Compute Failed" in logs
     assert key not in logs
@@ -275,7 +278,7 @@ def test_a_key_for_pseudonyms_is_in_no_file_and_no_log_of_a_cluster(mixed, tmp_p
     assert all(key.encode() not in path.read_bytes() for path in files)
 
 
-def test_bad_calls_are_refused_before_anything_is_read(tmp_path):
+def test_bad_calls_are_refused_before_anything_is_read(tmp_path, here):
     with pytest.raises(SourceNotFound):
         of.open(tmp_path / "gone").dask("events")
     with pytest.raises(UnknownColumn, match="nearest: title"):
@@ -284,15 +287,39 @@ def test_bad_calls_are_refused_before_anything_is_read(tmp_path):
         of.open({"title": "March"}).dask("events")
 
 
-def test_a_worker_that_is_killed_in_the_middle_changes_nothing(mixed, cluster, tmp_path):
-    def kill_once(frame: pd.DataFrame) -> pd.DataFrame:
+def test_workers_that_are_killed_in_the_middle_change_nothing(mixed, cluster, tmp_path):
+    def kill_once(name: str) -> None:
         with suppress(FileExistsError):
-            killed.touch(exist_ok=False)
+            (tmp_path / name).touch(exist_ok=False)
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def kill_who_parses() -> None:
+        def parse(plan, group):
+            kill_once("parsing")
+            return read_group(plan, group)
+
+        from osdi_frames import dask as reading
+
+        read_group, reading.read_group = reading.read_group, parse
+
+    def kill_who_computes(frame: pd.DataFrame) -> pd.DataFrame:
+        kill_once("computing")
         return frame
 
-    killed = tmp_path / "killed"
+    cluster.run(kill_who_parses)
     read = of.open(mixed).dask("signatures", npartitions=6)
-    found = cluster.compute(read.map_partitions(kill_once, meta=read._meta)).result(timeout=10 * GUARD)
-    assert killed.exists()
+    computed = read.map_partitions(kill_who_computes, meta=read._meta)
+    found = cluster.compute(computed).result(timeout=10 * GUARD)
+    assert {path.name for path in tmp_path.iterdir()} == {"parsing", "computing"}
     assert_frame_equal(found.reset_index(drop=True), of.read_signatures(mixed))
+
+
+def test_a_worker_that_does_not_see_the_rows_says_what_to_set(mixed, here):
+    read = of.open(mixed).dask("events", ["title"])
+    path = read.expr.operand("kwargs")["path"]
+    assert Path(path).parent.stat().st_mode & 0o777 == 0o700
+    shutil.rmtree(Path(path).parent)  # as on another machine
+    with pytest.raises(
+        SourceNotFound, match=r"events\.parquet is not there on .*: set Dask's temporary-directory"
+    ):
+        read.compute()

@@ -9,7 +9,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import dask
 import fsspec
 import pandas as pd
 import pytest
@@ -30,6 +29,7 @@ from osdi_frames.sources import remote
 from tests.layouts import compact, lines, zipped
 from tests.sources.reading import event
 from tests.sources.stores import BUCKET, Store, serving
+from tests.workers import workers
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +109,13 @@ def test_every_reader_gives_what_it_does_on_this_machine(both):
 @pytest.mark.filterwarnings("ignore:1 file not read")
 @pytest.mark.parametrize("both", SIZES, indirect=True)
 def test_dask_reads_and_writes_a_store(both):
-    with dask.config.set(scheduler="threads", num_workers=2):
+    with workers():
         found = of.open(both[0]).dask("events", npartitions=2).compute().reset_index(drop=True)
         assert_frame_equal(relative(found, both[0]), relative(of.read_events(both[1]), both[1]))
         out = f"s3://{BUCKET}/tables-of-dask"
         for tables in (["signatures"], ["events"]):
             counts = of.export(both[0], out, tables=tables, engine="dask", overwrite=True)
-    assert counts == {"events": 43} == {"events": len(pd.read_parquet(f"{out}/events"))}
+    assert counts == {"events": 43} == {"events": len(pd.read_parquet(f"{out}/events.parquet"))}
     names = [name.rpartition("/")[2] for name in fsspec.filesystem("s3").find(f"{BUCKET}/tables-of-dask")]
     assert len(names) == 2, names  # of the second export alone
 

@@ -37,16 +37,23 @@ Map: TypeAlias = Callable[[Callable[[Part], Survey], Iterable[Part]], Iterable[S
 
 
 def cut(
-    source: Source, handle: Handle, *, count: int | None = None, size: int = SIZE, surveyed: Map | None = None
+    source: Source,
+    handle: Handle,
+    *,
+    count: int | None = None,
+    size: int = SIZE,
+    quarantines: list[str] | None = None,
+    surveyed: Map | None = None,
 ) -> list[FilePartition]:
     """Cut an archive into `count` partitions, or by size; there are fewer where there are fewer documents.
 
-    `surveyed` does what `map` does, for the parts of large files in which borders are looked for; threads by default.
+    `quarantines` takes what it does in `read`. `surveyed` does what `map` does, for the parts of large files in which
+    borders are looked for; threads by default.
     """
     paths, *here = sorted_out(source)
     if any(here):
         raise InvalidSource("partitions are read by other processes: the source is a path or an address")
-    found = listed_files(paths, handle)
+    found = listed_files(paths, handle, quarantines)
     weights = [_weight(file) for file in found]
     step = max(1, -(-sum(weights) // count) if count else size)
     positions = list(itertools.accumulate(weights, initial=0))

@@ -193,11 +193,7 @@ def parts_of(source: Source, handle: Handle, *, quarantines: list[str] | None = 
     paths, *others = sorted_out(source)
     if any(others):
         raise InvalidSource("a store keeps what was parsed of files: the source is a path or an address")
-    parts = [Part(file) for file in listed_files(paths, handle, quarantines)]
-    if quarantines == [] and paths and not parts:
-        where = quoted_path(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))
-        warn_caller(f"no documents in {where}: {_DOCUMENTS}", SourceWarning)
-    return parts
+    return [Part(file) for file in listed_files(paths, handle, quarantines)]
 
 
 def listed_files(paths: Iterable[str], handle: Handle, quarantines: list[str] | None = None) -> list[File]:
@@ -207,6 +203,9 @@ def listed_files(paths: Iterable[str], handle: Handle, quarantines: list[str] | 
     tables = [file for file in found if suffix(str(file)) in TABLE_SUFFIXES]
     if tables or not found:
         refuse_exported(tables, paths)
+    if quarantines == [] and paths and not found:
+        where = quoted_path(file_name(paths[0])) if len(paths) == 1 else listed(map(file_name, paths))
+        warn_caller(f"no documents in {where}: {_DOCUMENTS}", SourceWarning)
     return found
 
 

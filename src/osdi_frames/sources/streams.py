@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
@@ -99,24 +99,26 @@ def pieces_of(stream: Any, size: int = _PIECE) -> Iterator[bytes]:
 
 
 def ahead(
-    function: Callable[[Item], Result], items: Iterable[Item], count: int
+    function: Callable[[Item], Result], items: Iterable[Item], count: int, executor: Executor | None = None
 ) -> Iterator[Callable[[], Result]]:
-    """Call a function on some items ahead, in threads; yield what returns the result of each, in order.
+    """Call a function on some items ahead, in threads or by an executor; yield what returns each result, in order.
 
     >>> [result() for result in ahead(len, ["a", "bc", ""], 2)]
     [1, 2, 0]
     """
-    waiting: deque[Callable[[], Result]] = deque()
-    pool = ThreadPoolExecutor(count, thread_name_prefix="osdi-frames-ahead")
+    waiting: deque[Future[Result]] = deque()
+    pool = executor or ThreadPoolExecutor(count, thread_name_prefix="osdi-frames-ahead")
     try:
         for item in items:
-            waiting.append(pool.submit(function, item).result)
+            waiting.append(pool.submit(function, item))
             if len(waiting) > count:
-                yield waiting.popleft()
+                yield waiting.popleft().result
         while waiting:
-            yield waiting.popleft()
+            yield waiting.popleft().result
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        for future in waiting:
+            future.cancel()
+        pool.shutdown(wait=False)
 
 
 def gunzipped(reader: BufferedStream) -> Iterator[bytes]:

@@ -20,9 +20,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from osdi_frames.durable import create_file, flush, sync, write_file
-from osdi_frames.parsing.group import GroupResult, Occurrences, add_mended, read_clean, read_group, with_rows
+from osdi_frames.parsing.group import (
+    GroupResult,
+    Occurrences,
+    add_mended,
+    numbered,
+    read_clean,
+    read_group,
+    with_rows,
+)
 from osdi_frames.parsing.listings import ListedPage
-from osdi_frames.parsing.plan import CARRIED, ELEMENT, POSITIONS, Plan, Select
+from osdi_frames.parsing.plan import CARRIED, ELEMENT, Plan, Select
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
 from osdi_frames.sources.files import Handle
 from osdi_frames.sources.remote import Remote
@@ -300,7 +308,7 @@ class Draft:
 
 def parsed(group: pa.Table, plan: Plan, before: int) -> GroupResult:
     """Return what a plan finds in a group that is not kept."""
-    return _numbered(read_group(plan, group), before)
+    return numbered(read_group(plan, group), before)
 
 
 def is_segment(folder: Path) -> bool:
@@ -394,7 +402,7 @@ def _served(clean: GroupResult, others: GroupResult | None, before: int, shown: 
         for select in chain.from_iterable(shown.selects.values()):
             if select.table in mended:
                 parts[select].append(mended[select.table].select([*_columns(select)]))
-    return _numbered(with_rows(result, shown, parts), before)
+    return numbered(with_rows(result, shown, parts), before)
 
 
 def _of_others(plan: Plan, others: pa.Table) -> GroupResult:
@@ -418,16 +426,6 @@ def _cut(found: GroupResult, starts: Sequence[int]) -> Iterator[GroupResult]:
             keys=[each for each in found.keys if start <= each.number < end],
             pages=[page for page in found.pages if start <= page.number < end],
         )
-
-
-def _numbered(result: GroupResult, before: int) -> GroupResult:
-    """Return a result with the numbers that its elements have after so many documents."""
-    more, rows = pa.scalar(before << POSITIONS), []
-    for select, some in result.rows:
-        at = some.schema.get_field_index(ELEMENT)
-        rows.append((select, some.set_column(at, ELEMENT, pc.add(some[ELEMENT], more))))
-    pages = [page._replace(number=page.number + more.as_py()) for page in result.pages]
-    return replace(result, rows=rows, pages=pages)
 
 
 def _listed(pages: Iterable[Sequence[Any]], plan: Plan) -> list[ListedPage]:
