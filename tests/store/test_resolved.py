@@ -25,7 +25,7 @@ from osdi_frames.parsing.check import Inspector
 from osdi_frames.parsing.parse import Observer
 from osdi_frames.problems import Policy
 from osdi_frames.resolving import actions
-from osdi_frames.resolving.resolver import Collected
+from osdi_frames.resolving.resolver import Decisions
 from osdi_frames.sources.files import MANIFEST
 from osdi_frames.store import resolved
 from osdi_frames.tables import TABLES, element_types
@@ -241,7 +241,7 @@ def test_a_reading_that_finds_nothing_new_resolves_nothing(
     handle = of.open(archive, store=kept)
     for _ in range(2):
         expected = handle.tables(["signatures", "actions"])["signatures"]["comments"].tolist()
-    monkeypatch.setattr(Collected, "mergers", refuse)
+    monkeypatch.setattr(Decisions, "of", refuse)
     monkeypatch.setattr(actions, "actions", refuse)
     assert comments(archive, kept) == expected
     assert len(handle.table("actions", ["date"])) == len(expected)

@@ -108,13 +108,11 @@ def write_tables(
     form: FileForm,
     *,
     partitions: Mapping[str, FolderPartition | None] | None = None,
-    part: str | None = None,
 ) -> dict[str, int]:
     """Write tables into a folder, as ``name.parquet`` and so on; a partitioned table is the folder `name`.
 
-    `rows` are pairs of a table's name and some of its rows, in any order of the tables. With `part`, which
-    distinguishes the names of these files from those of others, each table is a folder. Returns the number of
-    rows of each table.
+    `rows` are pairs of a table's name and some of its rows, in any order of the tables. Returns the
+    number of rows of each table.
     """
     if (form.format == "xlsx" or form.bom) and any((partitions or {}).values()):
         raise InvalidArgument("a partitioned table is written as Parquet or as CSV without byte-order marks")
@@ -123,21 +121,14 @@ def write_tables(
         write: dict[str, Write] = {}
         for name, schema in schemas.items():
             if partition := (partitions or {}).get(name):
-                file = _folder(schema, folder / name, form, partition, part)
+                file = _folder(schema, folder / name, form, partition)
             else:
-                file = _file(schema, _path(folder, name, form.format, part), form)
+                file = _file(schema, folder / f"{name}.{form.format}", form)
             write[name] = stack.enter_context(file)
         for name, some in rows:
             counts[name] += some.num_rows
             write[name](some)
     return counts
-
-
-def _path(folder: Path, name: str, suffix: str, part: str | None) -> Path:
-    if part is None:
-        return folder / f"{name}.{suffix}"
-    durable.make_folder(folder / name)
-    return folder / name / f"part-{part}.{suffix}"
 
 
 def write_csv(
@@ -219,9 +210,7 @@ def _opened(schema: pa.Schema, path: Path, form: FileForm) -> Iterator[Write]:
 
 
 @contextlib.contextmanager
-def _folder(
-    schema: pa.Schema, path: Path, form: FileForm, partition: FolderPartition, part: str | None
-) -> Iterator[Write]:
+def _folder(schema: pa.Schema, path: Path, form: FileForm, partition: FolderPartition) -> Iterator[Write]:
     """Open the files of a partitioned table: each value has one, or several where there are many rows."""
     from pyarrow import dataset  # takes its time, and few files are partitioned
 
@@ -243,7 +232,7 @@ def _folder(
                 format=form.format,
                 file_options=options,
                 partitioning=dataset.partitioning(pa.schema([schema.field(partition.folder)]), flavor="hive"),
-                basename_template=f"part-{f'{part}-' if part else ''}{next(numbers)}-{{i}}.{form.format}",
+                basename_template=f"part-{next(numbers)}-{{i}}.{form.format}",
                 existing_data_behavior="overwrite_or_ignore",
                 max_partitions=_FOLDERS,
             )

@@ -43,13 +43,11 @@ def output_folder(
     kind: FolderKind,
     source: Source,
     overwrite: bool,
-    uploaded: Iterable[str] = (),
 ) -> AbstractContextManager[Path]:
     """Return a folder that becomes `destination` at the end.
 
     A symbolic link is followed; behind an address, files are uploaded at the end, and the manifest last. With
     `overwrite` an earlier folder of this kind is replaced, if it contains only files that osdi-frames wrote.
-    `uploaded` are the names of files that others have written to an address by the end.
 
     Raises
     ------
@@ -59,7 +57,7 @@ def output_folder(
     """
     path = os.fspath(destination)
     if is_address(path):
-        return _uploaded(path, kind, source, overwrite, uploaded)
+        return _uploaded(path, kind, source, overwrite)
     return _published(local_path(path), kind, source, overwrite)
 
 
@@ -134,9 +132,7 @@ def _refuse_others(destination: str, target: Path, kind: FolderKind, overwrite: 
 
 
 @contextlib.contextmanager
-def _uploaded(
-    address: str, kind: FolderKind, source: Source, overwrite: bool, uploaded: Iterable[str]
-) -> Iterator[Path]:
+def _uploaded(address: str, kind: FolderKind, source: Source, overwrite: bool) -> Iterator[Path]:
     """Return a folder that is uploaded at the end."""
     if address.startswith(HTTP):
         raise InvalidArgument(
@@ -149,10 +145,10 @@ def _uploaded(
     with tempfile.TemporaryDirectory(prefix="osdi-frames-") as scratch:
         folder = Path(scratch)
         yield folder
-        names = {*_files(folder), *uploaded}
+        names = {*_files(folder)}
         before = _replaced(address, kind, overwrite, among=names)
         _ask(address, "pipe_file", FOLDER_MANIFEST, _manifest(kind, dict.fromkeys(before | names)))
-        upload(folder, address)
+        _upload(folder, address, names)
         for name in before - names:
             _ask(address, "rm_file", name)
         found = _listed(address)
@@ -254,20 +250,11 @@ def _described(path: Path) -> dict[str, object]:
         return {"size": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
-def upload(folder: Path, address: str) -> list[str]:
-    """Upload a folder's files; return their names."""
-    names = _files(folder)
+def _upload(folder: Path, address: str, names: Iterable[str]) -> None:
+    """Upload files of a folder."""
     filesystem, path = filesystem_of(address)
     sources = [str(folder / name) for name in names]
     asked(shown_address(address), filesystem.put, sources, [f"{path.rstrip('/')}/{name}" for name in names])
-    return names
-
-
-def remove(address: str, part: str) -> None:
-    """Remove files below an address by part of name."""
-    for name in _listed(address):
-        if part in name:
-            _ask(address, "rm_file", name)
 
 
 def _listed(address: str) -> dict[str, dict[str, Any]]:

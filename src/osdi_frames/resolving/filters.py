@@ -289,16 +289,6 @@ class Linked:
     known: defaultdict[str, list[pa.Array]] = field(default_factory=lambda: defaultdict(list))
     kept: defaultdict[str, list[pa.Array]] = field(default_factory=lambda: defaultdict(list))
 
-    @classmethod
-    def joined(cls, parts: Iterable[Linked]) -> Linked:
-        """Return the ids of several partitions."""
-        every = cls()
-        for part in parts:
-            for own, others in ((every.known, part.known), (every.kept, part.kept)):
-                for name, ids in others.items():
-                    own[name] += ids
-        return every
-
     def name(self, ids: Mapping[str, Sequence[str]]) -> None:
         """Note the ids of the things that filters ask for."""
         for name, some in ids.items():
@@ -320,15 +310,6 @@ class Occurring:
     """The values that occur of what filters ask for, in any version."""
 
     values: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-
-    @classmethod
-    def joined(cls, parts: Iterable[Occurring]) -> Occurring:
-        """Return what occurs in several partitions."""
-        every = cls()
-        for part in parts:
-            for name, values in part.values.items():
-                every.values[name] |= values
-        return every
 
     def add(self, filtering: Filtering, element: ElementType, rows: pa.Table) -> None:
         """Note what occurs in rows of the main table of a type."""

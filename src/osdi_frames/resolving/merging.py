@@ -24,7 +24,6 @@ from osdi_frames.resolving.versions import (
     Rules,
     Versions,
     full,
-    rows_of,
 )
 
 #: The column of `Merger.sources` with the version that the id of a person comes from.
@@ -134,21 +133,6 @@ def of_parts(rules: Rules, count: int, pipeline: Pipeline, *, again: bool) -> It
         yield Merger.of(rules, pipeline)
 
 
-def pruned(versions: Versions, engine: Engine) -> Versions:
-    """Return versions with the rows that can be used, whatever is collected elsewhere.
-
-    Any version of a person, or of an act, can have what a newer one lacks that is collected elsewhere.
-    """
-    rules, children = versions.rules, {}
-    if rules.parts or rules.has_person or rules.addressed:
-        return versions
-    used = compared([versions], engine)[0].used
-    for table, rows in versions.children.items():
-        children[table] = rows.only(lambda some: rows_of(some, used))
-    main = versions.main.only(lambda some: rows_of(some, used))
-    return Versions(rules, main, children, versions.notes)
-
-
 def _newest_full(block: str) -> str:
     return f"newest_full_{block}"
 
@@ -250,21 +234,6 @@ class Merger:
         """The numbers of the kept versions of things that have several, sorted."""
         numbers: np.ndarray = self.sources["kept"].to_numpy()
         return numbers
-
-    @property
-    def used(self) -> np.ndarray:
-        """The numbers of all versions of which something is used, sorted."""
-        return np.unique(np.concatenate([self.kept, self.lent]))
-
-    @property
-    def lent(self) -> np.ndarray:
-        """The numbers of the versions of things that have several, as far as they are used, sorted."""
-        names = [name for name in (*self.rules.blocks, PERSON_ID) if name in self.sources.column_names]
-        columns = [self.sources[name].to_numpy() for name in names if len(self.sources)]
-        columns.append(self.fuller["candidate"].to_numpy())
-        if self.rules.collected and len(self.sources):
-            columns.append(pc.list_flatten(self.sources[f"all_{self.rules.collected}"]).to_numpy())
-        return np.unique(np.concatenate([self.several, *columns]))
 
     def merge(self, rows: pa.Table, blocks: Mapping[str, str], versions: NumberedRows) -> pa.Table:
         """Return rows of kept versions, each block from the version it comes from.

@@ -69,10 +69,7 @@ def _is_of_acts(table: Table, filtering: Filtering) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of an archive.
-
-    It names tables and columns only, so it is small when sent to a worker.
-    """
+    """What is asked of an archive."""
 
     tables: Mapping[str, Columns] = field(kw_only=False)
     snapshots: tuple[str, ...] = ()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -18,11 +17,11 @@ from osdi_frames.parsing.group import GroupResult
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving import gone, people
 from osdi_frames.resolving.filters import Occurring
-from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts, of_type, pruned, with_type
-from osdi_frames.resolving.people import FILLED_COLUMN, PERSONS, PersonRows
+from osdi_frames.resolving.merging import PERSON_ID, Merger, compared, of_parts, of_type, with_type
+from osdi_frames.resolving.people import FILLED_COLUMN, PersonRows
 from osdi_frames.resolving.resolution import SNAPSHOTS, Resolution, Rows
 from osdi_frames.resolving.selection import OWNER, Selection
-from osdi_frames.resolving.versions import BY_ADDRESS, NumberedRows, SpilledTables, Versions, note, rows_of
+from osdi_frames.resolving.versions import BY_ADDRESS, NumberedRows, Versions, note, rows_of
 from osdi_frames.tables import element_types, main_table
 from osdi_frames.tables.attendances import ATTENDANCES
 from osdi_frames.tables.events import EVENTS
@@ -37,17 +36,13 @@ _NO_EVENTS: Final = pa.table({name: pa.array([], pa.string()) for name in OF_EVE
 
 @dataclass(slots=True)
 class Collected:
-    """The versions of all things of an archive, or of a part of it."""
+    """The versions of all things of an archive."""
 
     versions: dict[ElementType, Versions]
     parents: dict[ElementType, list[pa.Table]]
     """Which pulls list what signatures, attendances and others belong to; see `gone.listed_parents`."""
     occurring: Occurring
     """What occurs of what filters ask for."""
-    last: int = -1
-    """The number of the last element, counted from the first."""
-    first: int = 0
-    """The number of the first element."""
 
     @classmethod
     def of(cls, resolution: Resolution) -> Collected:
@@ -55,37 +50,6 @@ class Collected:
         versions = {element: Versions(rules) for element, rules in resolution.rules.items()}
         proved = filter(resolution.proves, element_types())
         return cls(versions, {element.parent: [] for element in proved if element.parent}, Occurring())
-
-    @classmethod
-    def joined(cls, parts: Sequence[Collected]) -> Collected:
-        """Return the notes of all parts, without the rows of versions."""
-        first = parts[0]
-        versions = {}
-        for element, some in first.versions.items():
-            versions[element] = every = Versions(some.rules)
-            for part in parts:
-                for notes in part.versions[element].notes:
-                    every.notes.add(notes)
-        parents = {element: [*chain(*(part.parents[element] for part in parts))] for element in first.parents}
-        return cls(versions, parents, Occurring.joined(part.occurring for part in parts))
-
-    def mergers(self, engine: Engine) -> dict[ElementType, Merger]:
-        """Compare the versions of all things but people, who are those of the acts then."""
-        elements = [element for element in self.versions if element != PEOPLE.element]
-        return dict(zip(elements, compared([self.versions[one] for one in elements], engine), strict=True))
-
-    def pruned(self, engine: Engine) -> Collected:
-        """Return what can be used of it, whatever is collected elsewhere."""
-        versions = {element: pruned(some, engine) for element, some in self.versions.items()}
-        return replace(self, versions=versions)
-
-    def number_from(self, offset: int) -> None:
-        """Add a number to those of all elements."""
-        self.first = offset
-        for element, versions in self.versions.items():
-            scale = PERSONS if element == PEOPLE.element else 1
-            for tables in (versions.main, versions.notes, *versions.children.values()):
-                tables.offset = offset * scale
 
     def add(self, group: GroupResult, resolution: Resolution, engine: Engine) -> None:
         """Keep the versions of a group, and note what filters and the proofs of pulls ask of their main rows."""
@@ -95,7 +59,6 @@ class Collected:
                 ids.append(gone.listed_parents(element, rows, resolution.accounts))
         for table, rows in main.items() if resolution.filtering.columns_asked and resolution.asked else ():
             self.occurring.add(resolution.filtering, table.element, rows)
-        self.last = max([self.last, *(pc.max(rows[ELEMENT]).as_py() or 0 for rows in main.values())])
         note([*self._kept(group, resolution), *self._kept_people(group, main, resolution)], engine)
 
     def _kept(self, group: GroupResult, resolution: Resolution) -> Iterator[tuple[Versions, pa.Table]]:
@@ -138,12 +101,6 @@ class Collected:
             columns = (*columns, *resolution.accounts.evidence)
         return PersonRows((*columns, ELEMENT), self.versions[PEOPLE.element].main, acts, resolution.accounts)
 
-    def here(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the numbers of versions of people, of some that are sorted, that were collected here."""
-        ends = np.array([self.first, self.first + self.last + 1]) * PERSONS
-        start, end = np.searchsorted(numbers, ends)
-        return numbers[start:end]
-
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
@@ -157,13 +114,11 @@ class Decisions:
 
     @classmethod
     def of(
-        cls,
-        versions: Mapping[ElementType, Versions],
-        mergers: Mapping[ElementType, Merger],
-        resolution: Resolution,
-        engine: Engine,
+        cls, versions: Mapping[ElementType, Versions], resolution: Resolution, engine: Engine
     ) -> Decisions:
-        """Compare the versions of people; `mergers` are those of all others."""
+        """Compare all versions; those of people last, who are the ones whom the acts have then."""
+        elements = [element for element in versions if element != PEOPLE.element]
+        mergers = dict(zip(elements, compared([versions[one] for one in elements], engine), strict=True))
         if not resolution.person_columns:
             return cls(mergers, {})
         persons, are_asked = versions[PEOPLE.element], PEOPLE.element in resolution.identities
@@ -194,14 +149,6 @@ class Decisions:
         }
         return replace(self, mergers=mergers)
 
-    def lent(self) -> dict[ElementType, np.ndarray]:
-        """Return the numbers of the versions of which others need something, sorted, by type."""
-        lent = {element: merger.lent for element, merger in self.mergers.items()}
-        persons = [some["person"].to_numpy() for some in self.taken.values()]
-        if persons:
-            lent[PEOPLE.element] = np.unique(np.concatenate([lent[PEOPLE.element], *persons]))
-        return lent
-
 
 def _takers(mergers: Mapping[ElementType, Merger], resolution: Resolution) -> pa.Table:
     """Return the acts that can take something from people, as `Merger.persons`, with the number of their type."""
@@ -225,9 +172,6 @@ class Resolver:
         self.collected = Collected.of(resolution)
         self.decisions = Decisions({}, {})
         self.selection = Selection(resolution)
-        self.lent: dict[Table, SpilledTables] = {}
-        """Where other parts of an archive were collected elsewhere: the rows that things of several versions need, and
-        the rows of child tables that were collected here."""
         self.events = [_NO_EVENTS]
         """The events that are left out, and why."""
 
@@ -248,8 +192,8 @@ class Resolver:
         """
         for group in groups:
             yield from self.collect(group)
-        mergers = self.collected.mergers(self.engine)
-        self.decide(Decisions.of(self.collected.versions, mergers, self.resolution, self.engine))
+        decisions = Decisions.of(self.collected.versions, self.resolution, self.engine)
+        self.decisions = decisions.settled(self._rows_of)
         if not is_whole:
             self.selection.name(self.resolution.filtering.ids_asked)
         elif self.resolution.asked:
@@ -269,10 +213,6 @@ class Resolver:
                 if table.name in resolution.read:
                     some = rows_of(settled, passing[element]) if passing else settled
                     yield table.name, self.selection.shown(table, some)
-
-    def decide(self, decisions: Decisions) -> None:
-        """Take decisions, with `Merger.settled`, for which the rows of all versions are needed."""
-        self.decisions = decisions.settled(self._rows_of)
 
     @property
     def known_by_address(self) -> int:
@@ -306,21 +246,18 @@ class Resolver:
         merger = self.decisions.mergers[table.element]
         sources = merger.versions_of(table.block, things)
         order = np.argsort(sources, kind="stable")
-        own = self.collected.versions[table.element].children.get(table, SpilledTables())
-        for rows in self.lent.get(table, own):
+        for rows in self.collected.versions[table.element].children.get(table, ()):
             yield self._entries(table, rows, merger, sources[order], things[order])
 
     def _kept(self, element: ElementType) -> Iterator[pa.Table]:
-        """Return the rows of the versions that are kept, and were collected here."""
+        """Return the rows of the versions that are kept."""
         kept, collected = self.decisions.mergers[element].kept, self.collected
         if element == PEOPLE.element:
-            return collected.persons(self.resolution).all_of(collected.here(kept))
+            return collected.persons(self.resolution).all_of(kept)
         return (rows_of(versions, kept) for versions in collected.versions[element].main)
 
     def _rows_of(self, table: Table) -> NumberedRows:
         """Return the rows of all versions in the main table of a type."""
-        if table in self.lent:
-            return self.lent[table]
         if table == PEOPLE:
             return self.collected.persons(self.resolution)
         return self.collected.versions[table.element].main

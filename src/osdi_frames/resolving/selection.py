@@ -15,7 +15,6 @@ from osdi_frames.resolving import actions
 from osdi_frames.resolving.filters import Linked, Occurring, Titles, in_order_of_reference
 from osdi_frames.resolving.resolution import WHOLE, Resolution, Rows
 from osdi_frames.tables import main_table
-from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.people import ID_OF_ADDRESS, PEOPLE
 from osdi_frames.tables.schema import ElementType, Table
 
@@ -71,14 +70,14 @@ class Selection:
             Something occurs nowhere, or is the title of several things.
         """
         filtering = self.resolution.filtering
-        self.name(occurring.ids(filtering, self.titles(source, occurring.asked_by_title(filtering))))
+        self.name(occurring.ids(filtering, self._titles(source, occurring.asked_by_title(filtering))))
 
     def name(self, ids: Mapping[str, Sequence[str]]) -> None:
         """Note the ids of the things that filters ask for."""
         self.resolution.named = ids
         self.linked.name(ids)
 
-    def titles(self, source: Things, types: Mapping[str, ElementType]) -> Titles:
+    def _titles(self, source: Things, types: Mapping[str, ElementType]) -> Titles:
         """Return the ids of things of some types, each with its title."""
         return {
             name: [
@@ -89,19 +88,6 @@ class Selection:
             ]
             for name, of in types.items()
         }
-
-    def link(self, source: Things) -> None:
-        """Note the ids by which filters keep others, and let the source know which events are left out."""
-        for element in in_order_of_reference(
-            {EVENT, *self.resolution.linking} & self.resolution.rules.keys()
-        ):
-            for _ in self._things(source, element):
-                pass
-
-    def parts(self, source: Things) -> Rows:
-        """Yield the rows that actions are made of."""
-        for element in in_order_of_reference(self.resolution.rules):
-            yield from self._of_type(source, element, shows=False)
 
     def resolved(self, source: Things, *, parts: bool = True) -> Rows:
         """Yield the rows of things, but of those that are kept by who acted, and `parts`."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,6 @@ from osdi_frames.tables.people import PEOPLE
 from osdi_frames.tables.schema import Identities, Table, identifying
 
 _IN_MEMORY = 32 << 20  # bytes that wait in memory
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 _LOW = f"{2**64 - 1}::UHUGEINT"
 
@@ -81,8 +79,7 @@ class NumberedRows(Protocol):
 class SpilledTables:
     """Tables in reading order, in memory or on disk.
 
-    They move into a file when they are large together. `offset` is added to the numbers of elements, so that parts of
-    an archive that were read apart are numbered through.
+    They move into a file when they are large together.
     """
 
     def __init__(self) -> None:
@@ -90,44 +87,20 @@ class SpilledTables:
         # Of a cycle that is collected, a method `__del__` could find the file collected before it, and not closed.
         weakref.finalize(self, self.file.close)
         self.ends = [0]
-        self.offset = 0
-        # A worker of a cluster can send rows while one of its threads reads them.
-        self.lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Send the rows compressed, their numbers without the offset, which is sent as well."""
-        sink = pa.BufferOutputStream()
-        tables = [*self._as_added()]
-        if tables:
-            with pa.ipc.new_stream(sink, tables[0].schema, options=_COMPRESSED) as stream:
-                stream.write_table(pa.concat_tables(tables))
-        return _received, (sink.getvalue() if tables else None, self.offset)
 
     def add(self, rows: pa.Table) -> None:
         """Keep some rows."""
         self.__dict__.pop("_index", None)
-        with self.lock, naming(tempfile.gettempdir()):
+        with naming(tempfile.gettempdir()):
             self.file.seek(self.ends[-1])
             with pa.ipc.new_stream(self.file, rows.schema) as stream:
                 stream.write_table(rows)
             self.ends.append(self.file.tell())
 
     def __iter__(self) -> Iterator[pa.Table]:
-        return map(self._numbered, self._as_added())
-
-    def _as_added(self) -> Iterator[pa.Table]:
         for start in self.ends[:-1]:
-            with self.lock:
-                self.file.seek(start)
-                rows = pa.ipc.open_stream(self.file).read_all()
-            yield rows
-
-    def only(self, keep: Callable[[pa.Table], pa.Table]) -> SpilledTables:
-        """Return some of the rows."""
-        kept = SpilledTables()
-        for rows in map(keep, self):
-            kept.add(rows)
-        return kept
+            self.file.seek(start)
+            yield pa.ipc.open_stream(self.file).read_all()
 
     def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
         """Return the rows of some elements, in the order asked.
@@ -156,24 +129,17 @@ class SpilledTables:
         """The tables in the memory that the file is mapped to, sorted numbers of elements, and their rows."""
         tables = []
         if self.ends[:-1]:
-            with self.lock:
-                self.file.seek(0)  # which writes what is buffered, too
-                found = pa.py_buffer(
-                    mmap.mmap(self.file.fileno(), self.ends[-1], access=mmap.ACCESS_READ)
-                    if self.ends[-1] > _IN_MEMORY
-                    else self.file.read()
-                )
+            self.file.seek(0)  # which writes what is buffered, too
+            found = pa.py_buffer(
+                mmap.mmap(self.file.fileno(), self.ends[-1], access=mmap.ACCESS_READ)
+                if self.ends[-1] > _IN_MEMORY
+                else self.file.read()
+            )
             opened = (pa.ipc.open_stream(found.slice(start)).read_all() for start in self.ends[:-1])
-            tables = [self._numbered(table) for table in opened if len(table)]
+            tables = [table for table in opened if len(table)]
         numbers = np.concatenate([np.empty(0, np.int64), *(table[ELEMENT].to_numpy() for table in tables)])
         rows = np.argsort(numbers, kind="stable")
         return tables, numbers[rows], rows
-
-    def _numbered(self, table: pa.Table) -> pa.Table:
-        if not self.offset:
-            return table
-        place = table.schema.get_field_index(ELEMENT)
-        return table.set_column(place, ELEMENT, pa.array(table[ELEMENT].to_numpy() + self.offset))
 
 
 def in_order(rows: pa.Table, indices: np.ndarray) -> pa.Table:
@@ -181,14 +147,6 @@ def in_order(rows: pa.Table, indices: np.ndarray) -> pa.Table:
     if np.array_equal(indices, np.arange(len(rows))):
         return rows
     return rows.combine_chunks().take(pa.array(indices))
-
-
-def _received(rows: pa.Buffer | None, offset: int) -> SpilledTables:
-    tables = SpilledTables()
-    tables.offset = offset
-    if rows is not None:
-        tables.add(pa.ipc.open_stream(rows).read_all())
-    return tables
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
