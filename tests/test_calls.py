@@ -52,6 +52,10 @@ def test_an_address_without_the_extra_that_opens_it_is_led_to_the_client_too(mon
         monkeypatch.delitem(looked_up, protocol, raising=False)
     with pytest.raises(MissingExtra, match=r"\[cloud\].*osdi-frames pull, or osdi_frames\.Client"):
         of.read_events("https://example.org/events.json")
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    monkeypatch.delitem(looked_up, "s3", raising=False)
+    with pytest.raises(MissingExtra, match=r"\[cloud\]'?$"):  # no service answers at a bucket
+        of.read_events("s3://bucket/events.json")
 
 
 def test_a_path_that_is_not_there_names_the_nearest(tmp_path):

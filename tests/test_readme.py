@@ -21,7 +21,7 @@ COMMANDS = GUIDES["src/osdi_frames/cli/README.md"]
 DEMO = "http://127.0.0.1:8700"
 
 #: The commands that end by themselves; the others are servers, or ask one. `.ci/run` runs the report.
-ENDING = ("check", "export", "describe", "sample")
+ENDING = ("check", "export", "describe", "overlap", "sample")
 
 
 def blocks(guide, language):

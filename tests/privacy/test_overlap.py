@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import pandas as pd
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import osdi_frames as of
 from osdi_frames.errors import InvalidArgument, InvalidColumn, MissingColumn
+from tests.commands import run
 
 KEY, OTHER = b"a" * 32, b"b" * 32
 COUNTS = st.integers(0, 9)
@@ -47,13 +49,20 @@ def test_shown_counts_are_true_and_leave_small_ones_open(only_a, only_b, both, b
     assert of.overlap(emails(*a), emails(*b), min_count=None)["people"].to_dict() == true
 
 
-def test_people_of_archives_are_compared_by_address_or_id():
+def test_people_of_archives_are_compared_by_address_or_id(tmp_path):
     north = of.open(page(*map(person, range(9))))
     south = of.open(page(*(person(number, "P{}@A.example ") for number in range(3, 12))))
     for by in ("email", "person_id"):
         assert of.overlap(north, south, by=by, min_count=3)["people"].to_dict() == {"a": 9, "b": 9, "both": 6}
     alone = of.overlap(north, of.open(page()))
     assert alone["people"].to_dict() == {"a": 9, "b": 0, "both": 0}
+    for name, some in (("north", north), ("south", south)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(some.source))
+    words = ("overlap", "north.json", "south.json", "--by", "email")
+    printed = run(*words, "--min-count", 7, cwd=tmp_path).stdout.split()
+    assert printed == ["a", "9", "north.json", "b", "9", "south.json", "both", "hidden"]
+    shown = json.loads(run(*words, "--min-count", 3, "--json", cwd=tmp_path).stdout)
+    assert shown == {"people": {"a": 9, "b": 9, "both": 6}, "notes": []}
     signed = [[{"osdi:signature": {"person": person(4), "idempotency_key": "1"}}]]
     acts = of.open(signed).signatures()
     assert of.overlap(north, acts, min_count=None)["people"].to_dict() == {"a": 9, "b": 1, "both": 1}

@@ -28,6 +28,7 @@ COMMANDS = {
     "export": "Write tables as Parquet or CSV.",
     "check": "List every problem, and every key that no table reads.",
     "describe": "Show every table and its columns.",
+    "overlap": "Count the people that two archives have in common.",
     "pull": "Read a service's events, and more, into an archive.",
     "receive": "Receive webhook deliveries into an archive.",
     "archive": "Verify a receiver's archive, or erase a person from it.",

@@ -34,7 +34,7 @@ store = click.option(
     help="A folder that keeps what was parsed: the next reading parses only new and changed files.",
 )
 
-_on_error = click.option(
+on_error = click.option(
     "--on-error",
     type=click.Choice(["raise", "skip"]),
     default="raise",
@@ -78,7 +78,7 @@ def reading(function: Function) -> Function:
     # Imported here: the list of commands needs no pandas.
     from osdi_frames.resolving.filters import FILTERS, OF_THINGS, named
 
-    function = timezone(_now(_on_error(store(progress(function)))))
+    function = timezone(_now(on_error(store(progress(function)))))
     for name, columns in reversed([*FILTERS.items()]):
         types = ", ".join(map(named, columns))
         by = f"{name}, an id or title" if name in OF_THINGS else name

@@ -109,7 +109,8 @@ def filesystem_of(address: str) -> tuple[Any, str]:
     except ImportError as error:
         said = f"{shown_address(address)}: {without_credentials(str(error))}"
         if any(scheme in address for scheme in ("s3://", "s3a://", *HTTP)):  # not those of another package
-            said = f"{said}; {MissingExtra.named('cloud')}; {PULL}"
+            service = f"; {PULL}" if any(scheme in address for scheme in HTTP) else ""
+            said = f"{said}; {MissingExtra.named('cloud')}{service}"
         raise MissingExtra(said) from None
     except ValueError as error:
         raise InvalidSource(f"{shown_address(address)}: {shown_address(str(error))}") from None
