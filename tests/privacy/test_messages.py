@@ -99,6 +99,7 @@ RIGHT = {
     "report": ["a.json"],
     "export": ["a.json", "out"],
     "check": ["a.json"],
+    "overlap": ["a.json", "a.json"],
     "describe": ["events"],
     "pull": ["http://127.0.0.1:9/api/v2", "pulled"],
     "receive": ["received", "--token", "short"],
