@@ -93,8 +93,13 @@ def _words(output: NotebookNode) -> str:
     return str(shown["text/plain"])
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Execute them all, and keep what they show."""
     for notebook in NOTEBOOKS:
         with tempfile.TemporaryDirectory() as scratch, kernel() as fresh:
             nbformat.write(executed(notebook, Path(scratch), fresh), notebook)
         print(f"{notebook.name}: {notebook.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,25 +3,19 @@
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 from matplotlib import pyplot as plt
 
 from osdi_frames import sample, sandbox
 from tests.commands import run
+from tests.shown import DICTIONARY, ENDING, GUIDES, ROOT, commands, with_dictionary, with_outputs
 
-ROOT = Path(__file__).parents[1]
-GUIDES = {
-    path.relative_to(ROOT).as_posix(): path.read_text()
-    for path in (ROOT / "README.md", *sorted((ROOT / "src").rglob("README.md")))
-}
 COMMANDS = GUIDES["src/osdi_frames/cli/README.md"]
 DEMO = "http://127.0.0.1:8700"
-
-#: The commands that end by themselves; the others are servers, or ask one. `.ci/run` runs the report.
-ENDING = ("check", "export", "describe", "overlap", "sample")
 
 
 def blocks(guide, language):
@@ -78,9 +72,40 @@ def test_what_a_guide_links_to_is_there(name):
 
 def ending_commands():
     block = next(block for block in blocks(COMMANDS, "sh") if block.startswith("osdi-frames"))
-    return [line for line in block.splitlines() if line.split()[1] in ENDING]
+    # `.ci/run` runs the report.
+    return [line for line in block.splitlines() if line.split()[1] in {*ENDING} - {"report"}]
 
 
 @pytest.mark.parametrize("line", ending_commands())
 def test_a_command_of_the_guide_runs(line, folder):
     assert run(*shlex.split(line, comments=True)[1:]).returncode == 0
+
+
+def test_guides_show_what_commands_and_code_print(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = [name for name, guide in GUIDES.items() if with_outputs(guide) != guide]
+    assert shown == [], "python -m tests.shown makes them anew"
+    assert with_dictionary(DICTIONARY.read_text()) == DICTIONARY.read_text()
+
+
+SERVERS = {
+    command: shown
+    for guide in GUIDES.values()
+    for session in blocks(guide, "console")
+    for command, shown in commands(session).items()
+    if re.match("osdi-frames (receive|sandbox)", command)
+}
+
+
+@pytest.mark.parametrize("command", SERVERS)
+def test_guides_show_what_servers_print_when_they_start(command, tmp_path):
+    """Their ports can be taken here, and `…` stands for any text."""
+    words = [sys.executable, "-m", "osdi_frames", *command.split()[1:], "--port", "0"]
+    pattern = re.sub(r":8\d{3}", r":\\d+", re.escape(SERVERS[command]).replace("…", ".*"))
+    lines = SERVERS[command].count("\n")
+    with subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        printed = "".join(process.stdout.readline() for _ in range(lines))
+        process.kill()
+    assert re.fullmatch(pattern, printed)

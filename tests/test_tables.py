@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -12,7 +11,6 @@ import osdi_frames as of
 from osdi_frames.errors import UnknownColumn, UnknownTable
 from osdi_frames.resolving.people import ACTS
 from osdi_frames.tables import TABLES
-from osdi_frames.tables.dictionary import markdown
 
 DTYPES = {
     "string": "str",
@@ -26,11 +24,6 @@ DTYPES = {
     "local": "datetime64[us]",
     "list<string>": "object",
 }
-
-
-def test_the_dictionary_in_data_is_made_from_the_declarations():
-    readme = Path(__file__).parents[1] / "data" / "README.md"
-    assert readme.read_text().partition("<!-- dictionary -->\n")[2] == markdown()
 
 
 def test_every_column_has_a_meaning_and_says_where_it_comes_from():
