@@ -51,7 +51,8 @@ def test_a_reader_that_has_enough_ends_a_command_in_silence_with_status_141(word
 
 
 def test_head_has_the_first_lines_of_a_report(folder):
-    ran = shell("osdi-frames describe --markdown | head -n 1", folder)
+    # Unbuffered, Python takes a write of which a pipe took a part for a whole one.
+    ran = shell("unset PYTHONUNBUFFERED; osdi-frames describe --markdown | head -n 1", folder)
     assert ran.stdout == "## events\n"
     assert ran.stderr == "141 0\n"
 
