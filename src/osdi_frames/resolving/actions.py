@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from osdi_frames.arrow import combined
 from osdi_frames.engine import Engine, sql_text
 from osdi_frames.parsing.plan import ELEMENT
 from osdi_frames.resolving.filters import Filtering
@@ -99,8 +100,11 @@ def actions(
                 CASE WHEN excluded IS NULL THEN person END AS counted
             FROM acts LEFT JOIN persons USING (person_id) WHERE {period} ORDER BY {_ORDER}"""
         )
-        found = numbering.numbered(found).filter(found[PASSES])
-        yield found.filter(filtering.in_period(ACTIONS.element, found))
+        found = numbering.numbered(found)
+        if filtering.asked:
+            found = found.filter(found[PASSES])
+            found = found.filter(filtering.in_period(ACTIONS.element, found))
+        yield found
 
 
 def _put(rows: Mapping[str, SpilledTables], tables: Mapping[Table, tuple[str, ...]], engine: Engine) -> None:
@@ -130,14 +134,14 @@ class _Numbering:
     """The number of acts that came before, by person, and at last of nobody."""
     participations: NDArray[np.int64]
     """The number of participations that came before, by person, and at last of nobody."""
-    known: NDArray[np.uint64]
-    """The participations that came before, in order, those that repeat in no act apart."""
+    known: pa.Array
+    """The participations that came before, those that repeat in no act apart."""
 
     @classmethod
     def of(cls, people: int) -> _Numbering:
         """Begin with the first act of so many people."""
-        none, before = np.zeros(people + 1, np.int64), np.empty(0, np.uint64)
-        return cls(none, none.copy(), before)
+        none = np.zeros(people + 1, np.int64)
+        return cls(none, none.copy(), pa.array([], pa.uint64()))
 
     def numbered(self, acts: pa.Table) -> pa.Table:
         """Return acts with the columns of NUMBERS."""
@@ -153,12 +157,14 @@ class _Numbering:
 
     def _participates_anew(self, same: pa.ChunkedArray, counts: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which acts that count are the first of their participation; note these."""
-        is_alone = same.is_null().to_numpy()
-        may_repeat = np.flatnonzero(counts & ~is_alone)
-        found, first = np.unique(same.fill_null(0).to_numpy()[may_repeat], return_index=True)
-        is_another: NDArray[np.bool_] = is_alone & counts
-        is_another[may_repeat[first[~np.isin(found, self.known, assume_unique=True)]]] = True
-        self.known = np.union1d(self.known, found)
+        is_another: NDArray[np.bool_] = same.is_null().to_numpy() & counts
+        may_repeat = np.flatnonzero(counts & ~is_another)
+        found = combined(same.take(pa.array(may_repeat))).dictionary_encode()
+        # Values are numbered as they occur: the first ones of their kind are those that raise the number.
+        first = np.diff(np.maximum.accumulate(found.indices.to_numpy()), prepend=-1) > 0
+        anew = pc.invert(pc.is_in(found.dictionary, self.known))
+        is_another[may_repeat[first]] = anew
+        self.known = pa.concat_arrays([self.known, found.dictionary.filter(anew)])
         return is_another
 
 

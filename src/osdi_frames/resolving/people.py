@@ -10,7 +10,7 @@ or several have it, the address is the identity. An address never joins two ids.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -180,9 +180,6 @@ def with_origins(names: Iterable[str]) -> dict[str, None]:
     return columns | dict.fromkeys(chain.from_iterable(others.get(name, ()) for name in columns))
 
 
-_AT_ONCE: Final = 1 << 14  # rows of people, about as many as a group of documents has
-
-
 @dataclass(frozen=True)
 class PersonRows:
     """The rows of versions of people. One that an act holds is made of the row of the act when it is asked for."""
@@ -196,8 +193,9 @@ class PersonRows:
     accounts: gone.Accounts
     """Which pulls can prove people gone, if that is asked."""
 
-    def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
-        """Return the rows of some versions, in the order asked; each is there, and once."""
+    def take(self, numbers: np.ndarray, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows of some versions, each once and in the order asked: some columns, or all."""
+        columns = columns or self.columns
         found, order, rest = list[pa.Table](), list[np.ndarray](), np.ones(len(numbers), bool)
         for source, acts in self.acts.items():
             if (is_of := numbers % PERSONS == source.number).any():
@@ -208,11 +206,6 @@ class PersonRows:
             order.append(np.flatnonzero(rest))
             found.append(self.own.take(numbers[rest], columns))
         return in_order(pa.concat_tables(found), np.argsort(np.concatenate(order)))
-
-    def all_of(self, numbers: np.ndarray) -> Iterator[pa.Table]:
-        """Yield the rows of some versions with all columns, some at a time, in the order asked."""
-        for start in range(0, len(numbers), _AT_ONCE):
-            yield self.take(numbers[start : start + _AT_ONCE], self.columns)
 
     def _of_acts(
         self, source: PersonSource, acts: SpilledTables, numbers: np.ndarray, columns: Sequence[str]

@@ -30,7 +30,7 @@ from osdi_frames.tables.schema import ElementType, ExclusionRule, Table
 
 #: The columns of the events that `excluded` takes for attendances.
 OF_EVENTS: Final = ("event_id", "excluded")
-_NONE: Final = np.empty(0, np.int64)
+_AT_ONCE: Final = 1 << 14  # things that are merged at once, about as many as a group of documents has
 _NO_EVENTS: Final = pa.table({name: pa.array([], pa.string()) for name in OF_EVENTS})
 
 
@@ -250,11 +250,9 @@ class Resolver:
             yield self._entries(table, rows, merger, sources[order], things[order])
 
     def _kept(self, element: ElementType) -> Iterator[pa.Table]:
-        """Return the rows of the versions that are kept."""
-        kept, collected = self.decisions.mergers[element].kept, self.collected
-        if element == PEOPLE.element:
-            return collected.persons(self.resolution).all_of(kept)
-        return (rows_of(versions, kept) for versions in collected.versions[element].main)
+        """Yield the rows of the versions that are kept, some at a time."""
+        kept, rows = self.decisions.mergers[element].kept, self._rows_of(main_table(element))
+        return (rows.take(kept[start : start + _AT_ONCE]) for start in range(0, len(kept), _AT_ONCE))
 
     def _rows_of(self, table: Table) -> NumberedRows:
         """Return the rows of all versions in the main table of a type."""

@@ -72,8 +72,8 @@ _NOTES: Final = f"""SELECT * EXCLUDE ({CARRIED}, identity, person, is_addressed)
 class NumberedRows(Protocol):
     """Rows that can be taken by the numbers of their elements."""
 
-    def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
-        """Return the rows of some elements, in the order asked; each is there, and once."""
+    def take(self, numbers: np.ndarray, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows of some elements, each once and in the order asked: some columns, or all."""
 
 
 class SpilledTables:
@@ -102,11 +102,8 @@ class SpilledTables:
             self.file.seek(start)
             yield pa.ipc.open_stream(self.file).read_all()
 
-    def take(self, numbers: np.ndarray, columns: Sequence[str]) -> pa.Table:
-        """Return the rows of some elements, in the order asked.
-
-        Each is there, and once. What is in a file is mapped, not read.
-        """
+    def take(self, numbers: np.ndarray, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows of some elements; what is in a file is mapped, not read."""
         tables, known, rows = self._index
         wanted, places = np.unique(numbers, return_inverse=True)
         found = rows[np.searchsorted(known, wanted)]
@@ -116,7 +113,8 @@ class SpilledTables:
         for owner in np.unique(owners):
             inside = np.flatnonzero(owners == owner)
             order.append(inside)
-            parts.append(tables[owner].select(columns).take(pa.array(found[inside] - starts[owner])))
+            table = tables[owner].select(columns or tables[owner].column_names)
+            parts.append(table.take(pa.array(found[inside] - starts[owner])))
         return in_order(pa.concat_tables(parts), np.argsort(np.concatenate(order))[places])
 
     @property
@@ -266,8 +264,10 @@ def note(every: Sequence[tuple[Versions, pa.Table]], engine: Engine) -> None:
 
 def _identity(rows: pa.Table, identities: Identities, addresses: pa.Array) -> pa.ChunkedArray:
     """Return the text of the first columns that identify each row; a person of some content, by the address, too."""
-    texts = [pa.nulls(len(rows), pa.string())]
+    found = pa.chunked_array([pa.nulls(len(rows), pa.string())])
     for number, names in enumerate(identities):
+        if not found.null_count:
+            break
         columns = [rows[name] for name in names]
         dates = (
             column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column for column in columns
@@ -277,8 +277,8 @@ def _identity(rows: pa.Table, identities: Identities, addresses: pa.Array) -> pa
             by_address = pc.binary_join_element_wise("", addresses, " ")
             at = names.index("person_id")
             values[at] = pc.coalesce(values[at], by_address)
-        texts.append(pc.binary_join_element_wise(str(number), *values, " "))
-    return pc.coalesce(*texts)
+        found = pc.coalesce(found, pc.binary_join_element_wise(str(number), *values, " "))
+    return found
 
 
 def full(block: str) -> str:
