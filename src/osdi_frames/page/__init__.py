@@ -29,6 +29,7 @@ from osdi_frames.output.files import FileForm, write_tables
 from osdi_frames.page import document, sections, tables
 from osdi_frames.parsing.check import Inspection
 from osdi_frames.problems import ProblemKind
+from osdi_frames.reports.acts import UNKNOWN_NEW
 from osdi_frames.reports.glance import glance
 from osdi_frames.reports.published import FILE
 from osdi_frames.reports.report import Report
@@ -104,7 +105,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
         parts=sections.parts(made),
         reading=None if made.inspection is None else _of_inspection(made.inspection, made.others),
         notes=document.notes(made),
-        unknown=sections.UNKNOWN_NEW,
+        unknown=UNKNOWN_NEW,
         made=made,
         zone=sections.zone(made),
         attended="attended" in made.summary.keys() - made.hidden,

@@ -19,6 +19,7 @@ from osdi_frames.frames import TIMEZONE
 from osdi_frames.local_time import utc_to_local
 from osdi_frames.messages import counted
 from osdi_frames.page import figures, tables
+from osdi_frames.reports.acts import UNKNOWN_NEW
 from osdi_frames.reports.columns import Clock
 from osdi_frames.reports.declared import COUNTED_ACTS
 from osdi_frames.reports.headline import check_ins
@@ -29,8 +30,6 @@ from osdi_frames.reports.result import ReportResult
 
 #: What a line that says which spellings are one row tells those who call functions or commands.
 _HOW_TO_PART: Final = re.compile("; spelling=.*")
-#: What a note on new people begins with: it stands where these are counted and explained.
-UNKNOWN_NEW: Final = "not known: "
 MAP_COLUMNS: Final = ["location_latitude", "location_longitude"]
 #: The report that is the curve at the top of the page.
 CURVE: Final = "activity"

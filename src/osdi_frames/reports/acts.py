@@ -49,6 +49,8 @@ READER: Final = "osdi_frames.open(source).actions()"
 
 #: The tables of which each row is an act, with the declaration of this act.
 OF_ACTS: Final = {act.table.name: act for act in ACTS if act.person == "person_id" and not act.only}
+#: What a note begins with that says of how many people it is not known whether they are new.
+UNKNOWN_NEW: Final = "not known: whether"
 #: The columns of acts that `mark_first_acts` needs.
 FIRST_ACTS_NEED: Final = ("person_id", "date", "action", "subject_id", "is_first", IS_NEW)
 
@@ -220,7 +222,7 @@ def not_known_to_be_new(first: pd.DataFrame) -> list[str]:
     """Return a note on the people of whose first acts it is not known whether they are new to the list, if any."""
     unknown = int(first[IS_NEW].isna().sum())
     people = f"{counted(unknown, 'person', 'people')} who acted for the first time {'is' if unknown == 1 else 'are'}"
-    return [f"not known: whether {people} new"] if unknown else []
+    return [f"{UNKNOWN_NEW} {people} new"] if unknown else []
 
 
 def noted(report: pd.DataFrame, notes: Iterable[str], groups: Collection[str] = ()) -> pd.DataFrame:
@@ -263,8 +265,8 @@ def mark_first_acts(
     note = ""
     if unknown and not is_new.fillna(False).any():
         is_new = pd.Series(pd.NA, is_new.index, dtype="boolean")
-        note = f"not known: which people with {table} are new"
+        note = f"{UNKNOWN_NEW} people with {table} are new"
     elif unknown:
         people = f"{counted(unknown, 'person', 'people')} with {table} {'is' if unknown == 1 else 'are'} new"
-        note = f"not known: whether {people}; they are not counted as new"
+        note = f"{UNKNOWN_NEW} {people}; they are not counted as new"
     return frame.assign(**{IS_NEW: is_new.array}), note

@@ -279,7 +279,7 @@ def activity(
     period, until, now, timezone
         as for `compare`
     count
-        the number of periods
+        the number of periods; there are fewer where the first would begin before all times that pandas has
     include
         reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
         others

@@ -30,6 +30,7 @@ Duration: TypeAlias = str | timedelta
 #: The columns with the time of a row's receipt; a frame may lack them.
 RECEIPTS: Final = ("received_at", "fetched_at")
 _AHEAD: Final = pd.Timedelta(days=1)
+_FEWEST: Final = 2  # periods, which reports on change compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +171,20 @@ class Periods:
     def of(
         cls, known: Known, period: Duration, chosen: pd.Timestamp | None, *, report: str, count: int = 2
     ) -> Periods:
-        """Find so many periods of a length, the last of which ends at a chosen time."""
+        """Find so many periods of a length, the last of which ends at a chosen time.
+
+        They are fewer, but two at least, where the first would begin before all times that pandas has.
+        """
         dates, newest = known.dates, known.newest
         length = _Length.of(period, report=report)
         end = length.last_end(pd.Timestamp(0) if pd.isna(newest) else newest) if chosen is None else chosen
+        bounds = [end]
         try:
-            bounds = [end - before * length.step for before in range(count, 0, -1)] + [end]
+            while len(bounds) <= count:
+                bounds.insert(0, end - len(bounds) * length.step)
         except (ValueError, OverflowError):
-            raise InvalidArgument(f"{report}: period is too long before {show_key(end)}") from None
+            if len(bounds) <= _FEWEST:
+                raise InvalidArgument(f"{report}: period is too long before {show_key(end)}") from None
         number = np.searchsorted(
             pd.DatetimeIndex(bounds).as_unit("us"), pd.DatetimeIndex(dates), side="right"
         )

@@ -12,6 +12,7 @@ from typing import Final
 import pandas as pd
 
 from osdi_frames.messages import beginning, counted, printable
+from osdi_frames.reports.acts import UNKNOWN_NEW
 from osdi_frames.reports.declared import MOVED
 from osdi_frames.reports.glance import glance
 from osdi_frames.reports.measures import show, show_key
@@ -26,8 +27,6 @@ _FIRST: Final = (
     *("attendances_by_source", "acts_by_title", "growth_by_title"),
 )
 _TABLES, _ROWS = 3, 3
-#: What the notes begin with that stand where new people are counted.
-_OF_NEW: Final = "not known: whether"
 #: The columns that a narrow table leaves out first; then those at its right.
 _DETAILS: Final = (
     "place",
@@ -49,7 +48,7 @@ def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, wid
     `lines` are the headline and the notes, `now` is the present, `width` the characters of a line.
     """
     said, wrapped = glance(made, now), partial(fill, width=width, subsequent_indent="  ")
-    headline, *notes = (line for line in lines if not line.startswith(_OF_NEW))
+    headline, *notes = (line for line in lines if not line.startswith(UNKNOWN_NEW))
     shown = [*map(wrapped, [headline, *said.sentences, *(f"! {text}" for text in said.attention), *notes])]
     reports = {declared.name: (declared, frame) for declared, frame in made.reports if len(frame)}
     order = [name for name in dict.fromkeys([*_FIRST, *reports]) if name in reports]
