@@ -23,6 +23,7 @@ EVENTS = st.lists(
             | st.integers(-40, 500).map(lambda hours: MIDNIGHT + timedelta(hours=hours)),
             "total_accepted": st.none() | st.integers(0, 9),
             "capacity": st.none() | st.integers(0, 9),
+            "status": st.sampled_from([None, "confirmed", "Confirmed", "postponed"]),
             "location_venue": TEXTS,
             "location_locality": TEXTS,
             "location_region": TEXTS,
@@ -55,6 +56,7 @@ def test_events_of_the_next_days_are_listed_in_order_with_place_seats_and_host(e
             if event["capacity"] and event["total_accepted"] is not None
             else None,
             None if event["capacity"] is None else max(event["capacity"] - (event["total_accepted"] or 0), 0),
+            "postponed" if event["status"] == "postponed" else None,
             "Ann Lee" if event["creator_id"] == "ann" else None,
         )
         for event in events

@@ -346,7 +346,8 @@ def upcoming(events: pd.DataFrame, today: pd.Timestamp) -> Table:
         left = event.capacity - event.total_accepted
         seats = number(left if pd.isna(left) else max(left, 0))
         start, taken = f"{event.start_date:%a %Y-%m-%d %H:%M}", share(event.total_accepted, event.capacity)
-        return [start, place, number(event.total_accepted), number(event.capacity), taken, seats]
+        status = "–" if event.status == "confirmed" else event.status
+        return [start, place, number(event.total_accepted), number(event.capacity), taken, seats, status]
 
     found = {(event.title,): cells(event) for event in rows.itertuples()}
-    return Table(found, lambda _: ["–", "–", number(rows["total_accepted"].sum()), "–", "–", "–"])
+    return Table(found, lambda _: ["–", "–", number(rows["total_accepted"].sum()), "–", "–", "–", "–"])

@@ -38,7 +38,7 @@ HEADINGS = {
     "changes_by_source": f"Source|{COMPARED}",
     "changes_by_title": f"Action|Title|{COMPARED}",
     "news": "Title|Kind|News|Date",
-    "upcoming": "Title|Start date|Place|RSVPs|Capacity|Fill rate|Seats left",
+    "upcoming": "Title|Start date|Place|RSVPs|Capacity|Fill rate|Seats left|Status",
     "rsvps_by_campaign": f"Campaign|{OF_EVENTS}",
     "rsvps_by_region": f"Country|Region|{OF_EVENTS}",
     "rsvps_by_month": f"Month|{OF_EVENTS}",

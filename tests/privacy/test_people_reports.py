@@ -359,7 +359,7 @@ def test_events_to_come_stay_when_their_rsvps_are_hidden():
     assert shown.index.tolist() == ["March", "Picnic", "Vigil"]
     assert shown["rsvps"].fillna(-1).tolist() == [-1, 30, -1]
     assert shown["seats_left"].fillna(-1).tolist() == [-1, 20, -1]
-    public = ["start_date", "place", "capacity"]
+    public = ["start_date", "place", "capacity", "status"]
     pd.testing.assert_frame_equal(shown[public], listed[public])
     assert shown.loc[["March", "Vigil"]].drop(columns=public).isna().all(axis=None)
     assert suppress(listed.iloc[:1]).empty

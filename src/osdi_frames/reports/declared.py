@@ -281,11 +281,12 @@ UPCOMING: Final = Report(
         _without_total("capacity"),
         _share("fill_rate"),
         _without_total("seats_left"),
+        Measure("status", "text", None, "str", is_rare=True),
     ),
     function=lambda tables, choices: upcoming(tables["events"], now=choices.now, include=choices.include),
     needs={
         "events": (
-            *("title", "start_date", "total_accepted", "capacity"),
+            *("title", "status", "start_date", "total_accepted", "capacity"),
             *("location_venue", "location_locality", "location_region"),
         )
     },

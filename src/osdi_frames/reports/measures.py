@@ -69,7 +69,7 @@ class Measure:
     dtype: str = "int64"
     """The dtype; groups without rows have 0 in int64, and are missing in others."""
     is_rare: bool = False
-    """Whether it is shown only if a tenth of the rows have it."""
+    """Whether it is shown only if a tenth of the rows have it, or of a text one row."""
     compute: Compute = field(default=_number_of_rows, kw_only=True)
     """The function that computes it, unless the report has a function of its own."""
     needs: Mapping[str, Convert] = field(default_factory=dict, kw_only=True)

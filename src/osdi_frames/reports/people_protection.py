@@ -124,7 +124,7 @@ def _upcoming(report: pd.DataFrame, below: int) -> pd.DataFrame:
     rows = _rows([counts_of(report["rsvps"])], below)
     if rows is None:
         return without(report, None)
-    public = report.columns.intersection(["start_date", "place", "capacity", "host"])
+    public = report.columns.intersection(["start_date", "place", "capacity", "status", "host"])
     return without(report, rows, in_time=True).assign(**{name: report[name] for name in public})
 
 

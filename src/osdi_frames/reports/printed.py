@@ -33,6 +33,7 @@ _DETAILS: Final = (
     "limited_events",
     "limited_rsvps",
     "capacity",
+    "seats_left",
     "first_start",
     "last_start",
     "first",

@@ -167,7 +167,11 @@ class Report:
         shares = (Measure(name, "share", None, "float64") for name in periods[:_LATER])
         amounts = (Measure(str(name), "amount") for name in frame if is_decimal(frame[name].dtype))
         return (
-            *(measure for measure in measures if not measure.is_rare or _is_common(frame[measure.name])),
+            *(
+                measure
+                for measure in measures
+                if not measure.is_rare or _is_common(frame[measure.name], measure)
+            ),
             *shares,
             *amounts,
         )
@@ -235,8 +239,10 @@ class Report:
         return tuple(dict.fromkeys([*keys, *needs]))
 
 
-def _is_common(column: pd.Series) -> bool:
-    """Return whether a tenth of the rows have a value."""
+def _is_common(column: pd.Series, measure: Measure) -> bool:
+    """Return whether a tenth of the rows have a value; one row is enough for a text, which qualifies its row."""
+    if measure.unit == "text":
+        return bool(column.notna().any())
     return bool((column.notna() & (column != 0)).sum() * _RARE >= len(column))
 
 

@@ -15,9 +15,10 @@ from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
 from osdi_frames.reports.columns import convert_columns, local, text, whole, zone_for
 
+_CONFIRMED: Final = "confirmed"
 _PLACE: Final = ("location_venue", "location_locality", "location_region")
 _NEEDS: Final = {
-    **dict.fromkeys(("title", *_PLACE), text),
+    **dict.fromkeys(("title", "status", *_PLACE), text),
     "start_date": local,
     "total_accepted": whole,
     "capacity": whole,
@@ -41,8 +42,8 @@ def upcoming(
     Parameters
     ----------
     events
-        one row per event, with title, start_date, total_accepted, capacity, location_venue, location_locality and
-        location_region, as ``osdi_frames.open(source).events()`` returns it; for hosts also creator_id
+        one row per event, with title, status, start_date, total_accepted, capacity, location_venue, location_locality
+        and location_region, as ``osdi_frames.open(source).events()`` returns it; for hosts also creator_id
     people
         one row per person, with person_id, given_name and family_name: adds the column `host`
     days
@@ -66,6 +67,7 @@ def upcoming(
         - capacity: how many can come; missing if the event has no capacity
         - fill_rate: rsvps over capacity; missing if the capacity is missing or 0, or the service reports no total
         - seats_left: capacity less rsvps, not below 0; missing if the event has no capacity
+        - status: as ``tentative`` or ``postponed``; missing if the event is confirmed, or the service says nothing
         - host: the name of the person who created it, with `people` only
 
     Raises
@@ -80,7 +82,7 @@ def upcoming(
     >>> import osdi_frames as of
     >>> march = {"title": "March", "start_date": "2026-05-02T18:00:00Z", "total_accepted": 12, "capacity": 40}
     >>> listed = of.upcoming(of.read_events(march), now="2026-05-01")
-    >>> listed.drop(columns=["start_date", "place"]).to_dict("index")
+    >>> listed.drop(columns=["start_date", "place", "status"]).to_dict("index")
     {'March': {'rsvps': 12, 'capacity': 40, 'fill_rate': 0.3, 'seats_left': 28}}
     """
     if not isinstance(days, int) or days < 1:
@@ -104,6 +106,7 @@ def upcoming(
                 "float64"
             ),
             "seats_left": (rows["capacity"] - rsvps).clip(lower=0),
+            "status": rows["status"].where(rows["status"].str.lower() != _CONFIRMED),
         }
     )
     if people is not None:
