@@ -40,12 +40,14 @@ def test_the_first_screen_of_a_report_has_forty_lines_of_eighty_characters_and_n
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
     assert re.fullmatch(r"\d+ people took part 2026-07-20 to 2026-07-26, .*", lines[1])
-    assert lines.count("Signatures by source") == 1
-    assert " signatures_by_{month,referrer,region,website}" in lines[-1]
+    assert lines.count("Signatures by petition") == 1
+    assert " signatures_by_{month,referrer,region,source,website}" in lines[-2]
     [shown] = run("report", data, "--report", "repeats", "--top", "2").stdout.split("\n\n")
     assert shown.startswith("People by how often they took part\n")
-    ran = run("report", data, "--report", "none")
-    assert (ran.returncode, "no report 'none' was made of this archive" in ran.stderr) == (1, True)
+    ran = run("report", data, "--report", "host")
+    assert (ran.returncode, "there is no report 'host'; nearest: hosts" in ran.stderr) == (1, True)
+    ran = run("report", data, "--report", "upcoming", "--now", "2030-01-01")
+    assert ran.stdout == "upcoming: nothing to report on 2030-01-01; --now reports of another day\n"
 
 
 def test_report_prints_the_totals_and_writes_every_report(little, printed, report):

@@ -258,7 +258,8 @@ class Archive(TableMethods):
         Parameters
         ----------
         reports
-            The reports to make, by name; the standard set by default. `osdi_frames.reports.Report` declares others.
+            The reports to make, by name; by default the standard set, which names nobody, as ``hosts`` does.
+            `osdi_frames.reports.Report` declares others.
         show_addresses
             Leave e-mail addresses, phone numbers and queries of web addresses within sources, referrers, websites and
             titles as they are. By default they are hidden, and what then looks alike is one row.
@@ -312,6 +313,7 @@ class Archive(TableMethods):
         *,
         formats: Iterable[Format] = ("csv", "parquet"),
         bom: bool = False,
+        title: str | None = None,
         **options: Unpack[Options],
     ) -> ShownReport:
         """Write the standard reports, a page with plots and files, into a folder; see `report` for what is returned.
@@ -324,6 +326,8 @@ class Archive(TableMethods):
             The folder to make.
         formats, bom
             The files of each report: ``"csv"``, ``"parquet"``, ``"xlsx"``; see `export`.
+        title
+            The heading of the page, by default what it is about.
         **options
             As for `report`; `now` is also the time that the page says it was made at.
 
@@ -349,7 +353,7 @@ class Archive(TableMethods):
         with output_folder(destination, kind="report", source=self.source, overwrite=True) as folder:
             last = None if wanted.min_count is None else Published.parsed(earlier_file(destination, FILE))
             result = read_report(self, wanted, last)
-            page.write(result, folder, forms=forms, now=wanted.now)
+            page.write(result, folder, forms=forms, title=title, now=wanted.now)
         return result
 
     def export(

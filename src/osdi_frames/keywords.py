@@ -50,6 +50,7 @@ class WriteOptions(ReportOptions, total=False):
 
     formats: Iterable[Format]
     bom: bool
+    title: str | None
 
 
 class ExportOptions(PrivacyOptions, Settings, Filters, total=False):

@@ -336,6 +336,22 @@ def news(things: dict[str, pd.DataFrame], acts: pd.DataFrame) -> Table:
     return Table(rows)
 
 
+def days_to_come(events: pd.DataFrame, today: pd.Timestamp) -> str:
+    """Return the sentence on the next five days with events."""
+    days = []
+    for start in range(14):
+        day = today + start * DAY
+        rows = events[events["start_date"].between(day, day + DAY, inclusive="left")]
+        if rows.empty:
+            continue
+        several = ["" if count == 1 else "s" for count in (len(rows), rows["total_accepted"].sum())]
+        counts = f"{len(rows)} event{several[0]}, {rows['total_accepted'].sum():.0f} RSVP{several[1]}"
+        seats = rows[rows["capacity"] > 0]
+        full = share(seats["total_accepted"].sum(), seats["capacity"].sum())
+        days.append(f"{day:%a} {day.day} {day:%b}: {counts}" + (f", {full} full" if len(seats) else ""))
+    return f"To come on {'; '.join(days[:5])}."
+
+
 def upcoming(events: pd.DataFrame, today: pd.Timestamp) -> Table:
     """Return the events of fourteen days, from a day on."""
     rows = events[(events["start_date"] >= today) & (events["start_date"] < today + 14 * DAY)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from typing import Any
 
 import pandas as pd
 
@@ -45,10 +46,12 @@ def engagement(acts: pd.DataFrame) -> Table:
     return Table({(str(this),): cells(this) for this in of_month}, together)
 
 
-def growth(acts: pd.DataFrame) -> Table:
-    """Return the people whom each act brought who were not on the list before."""
+def growth(acts: pd.DataFrame, *keys: tuple[str, Callable[[Any], str]]) -> Table:
+    """Return the people whom acts brought who were not on the list before, by columns as they are shown."""
     new = acts[acts["is_new"]]
-    return grouped(new, [new["action"].map(shown), new["title"]], lambda rows, **_: [number(len(rows))])
+    return grouped(
+        new, [new[name].map(as_shown) for name, as_shown in keys], lambda rows, **_: [number(len(rows))]
+    )
 
 
 def furthest(times: dict[str, list[pd.Timestamp]], steps: Sequence[str]) -> list[pd.Timestamp]:

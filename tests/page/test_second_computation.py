@@ -24,7 +24,7 @@ NOW = datetime(2026, 8, 1, 12, tzinfo=UTC)
 NOT_COMPUTED = {"reading": "what was read: it counts keys and problems of documents, not people or acts"}
 #: Tables whose first labels are codes, of which a page shows the most frequent spelling.
 SPELLED = {
-    *("changes_by_source", "attribution"),
+    *("changes_by_source", "attribution", "growth_by_source"),
     *("attendances_by_source", "attendances_by_referrer", "signatures_by_source", "signatures_by_referrer"),
 }
 OF_EVENTS = "Events|RSVPs|Limited events|Limited RSVPs|Capacity|Fill rate|First start|Last start"
@@ -54,6 +54,7 @@ HEADINGS = {
     "signatures_by_month": "Month|Signatures|People|New|Cumulative",
     "engagement": "Month|People|First|New|Known|Retained|Back|Lapsed|Actions",
     "growth_by_title": "Action|Title|New",
+    "growth_by_source": "Source|New",
     "funnel": "Step|People|Of the first step|Of the step before|At least (95%)|At most (95%)|Median days",
     "attribution": "Source|People by first touch|Share|People by last touch|Share",
     "retention": "|".join(["Month", "People", *map(str, range(13))]),
@@ -186,7 +187,8 @@ def of_acts(things: dict[str, pd.DataFrame], acts: pd.DataFrame) -> dict[str, Ta
         "changes_by_title": figures.changes_by(acts, "action", "title"),
         "news": figures.news(things, acts),
         "engagement": people.engagement(acts),
-        "growth_by_title": people.growth(acts),
+        "growth_by_title": people.growth(acts, ("action", figures.shown), ("title", str)),
+        "growth_by_source": people.growth(acts, ("source", figures.code)),
         "funnel": people.funnel(acts, newest),
         "attribution": people.attribution(acts),
         "retention": people.retention(acts),
@@ -258,7 +260,7 @@ TILE = re.compile(
 
 
 def test_tiles_curves_and_sentences_are_as_computed_by_hand(
-    page: Page, computed: dict[str, Table], acts: pd.DataFrame
+    page: Page, computed: dict[str, Table], acts: pd.DataFrame, things: dict[str, pd.DataFrame]
 ) -> None:
     weekly, changes = figures.weekly(acts, 26), computed["changes"].rows
     names = sorted(figures.ORDER, key=lambda action: -sum(weekly[action]))[:4]
@@ -279,10 +281,18 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
     del sources["(none)",]
     rising = [(source, row) for (source,), row in sources.items() if not row[4]]
     source, row = max(rising, key=lambda pair: int(pair[1][2]))
+    new = {source: int(row[0]) for (source,), row in computed["growth_by_source"].rows.items()}
+    without = new.pop("(none)")
+    total, count = sum(new.values()) + without, max(new.values())
+    most_new = max(new, key=new.__getitem__)
+    hosted = acts[acts["action"] == "hosted"].drop_duplicates(["person", "subject"])["person"]
     assert re.findall(r'<p class="said"><bdi>(.*?)</bdi>', page.html) == [
         f"{now} people took part {first} to {last}, {now - before} more than in the period before.",
         f"{most[1]} RSVPs are to {title}, {int(most[2])} more than before.",
         f"{source} rose most of all sources: {row[1]} acts, {int(row[2])} more than before.",
+        f"{most_new} brought most new people of all sources: {count} of {total}; {without} came without a source.",
+        figures.days_to_come(figures.counted_events(things["event"]), pd.Timestamp(NOW).normalize()),
+        f"{hosted.nunique()} people host events, one of them {hosted.value_counts().max()}.",
     ]
 
 

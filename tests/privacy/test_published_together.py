@@ -352,6 +352,7 @@ def check_left_out(archive: dict[str, Any], others: list[dict[str, Any]]) -> Non
         "upcoming",
         "people_by_level",
         "growth_by_title",
+        "growth_by_source",
         "acts_by_title",
         "amounts_by_title",
     } <= {report.name for report in left_out}

@@ -391,6 +391,7 @@ def check_analyses(reports: Mapping[str, pd.DataFrame], actions: pd.DataFrame) -
         "retention": of.retention(actions),
         "repeats": of.repeats(actions),
         "growth_by_title": of.growth(actions, ["action", "title"]).sum().to_frame("new"),
+        "growth_by_source": of.growth(actions, ["source"]).sum().to_frame("new"),
         "people_by_level": of.people_by_level(actions),
         "acts_by_title": of.acts_by(actions[actions["action"].isin(["wrote", "submitted", "responded"])]),
         "amounts_by_title": of.amounts_by(actions, ["action", "title"]),

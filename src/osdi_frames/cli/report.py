@@ -63,14 +63,17 @@ def _text(
     width = shutil.get_terminal_size().columns
     if not every and not names:
         return first_screen(found, lines, moment(now) or datetime.now(UTC), width=width)
-    for name in names:
-        found[name]  # one that was not made is an error
     reports = [
-        as_text(declared, frame, top=top, width=width)
-        for declared, frame in found.reports
-        if len(frame) and (every or declared.name in names)
+        as_text(declared, frame, top=top, width=width) for declared, frame in found.reports if len(frame)
     ]
     if not every:
+        made = [declared.name for declared, frame in found.reports if len(frame)]
+        day = f"{moment(now) or datetime.now(UTC):%Y-%m-%d}"
+        reports += [
+            f"{name}: nothing to report on {day}; --now reports of another day"
+            for name in names
+            if name not in made
+        ]
         return "\n\n".join(reports)
     if empty := [declared.heading for declared, frame in found.reports if frame.empty]:
         reports.append(f"nothing to report: {'; '.join(empty)}")
@@ -83,7 +86,7 @@ def _text(
 @click.option("--out", type=click.Path(file_okay=False), help="Folder for a page, CSV and Parquet.")
 @click.option("--all", "every", is_flag=True, help="Print every report, with the notes on what is counted.")
 @click.option(
-    "--report", "names", multiple=True, metavar="NAME", help="Print this report; repeat it for several."
+    "--report", "names", multiple=True, metavar="NAME", help="Make this report alone; repeat it for several."
 )
 @click.option(
     "--top",
@@ -102,6 +105,7 @@ def _text(
     help="The files of each report; repeat it for several.",
 )
 @bom
+@click.option("--title", help="The heading of the page.")
 @click.option(
     "--excel", type=click.Path(dir_okay=False), help="A file: one workbook, with a sheet for each report."
 )
@@ -156,12 +160,14 @@ def command(
     files, or a file was changed since, nothing is written.
     """
     formats: tuple[Format, ...] = options.pop("formats")
-    bom = options.pop("bom")
-    if not out and (formats or bom):
-        raise click.UsageError("--format and --bom are about files: name their folder with --out")
+    bom, title = options.pop("bom"), options.pop("title")
+    if not out and (formats or bom or title):
+        raise click.UsageError("--format, --bom and --title are about files: name their folder with --out")
+    if names:
+        options["reports"] = names
     if out:
         formats = formats or ("csv", "parquet")
-        found = write_report(list(source), out, formats=formats, bom=bom, **options)
+        found = write_report(list(source), out, formats=formats, bom=bom, title=title, **options)
     else:
         found = report(list(source), **options)
     if excel:

@@ -1,11 +1,11 @@
 """The standard reports as files: CSV, Parquet, and a page to forward to those who open no notebook.
 
-The page is one HTML file. It asks nothing of any network, carries its style and its script in
-itself, and its content security policy forbids all else: it opens from a disk, an e-mail or a web server.
+The page is one HTML file. It asks nothing of any network, carries its style and its script in itself, and its content
+security policy forbids all else: it opens from a disk, an e-mail or a web server.
 
 It holds counts only: reports, the places of events, coordinates rounded to about a kilometre, and those of people,
-without names, rounded to about ten; of an inspection
-the names of keys, never a value, a file's name or an address. A person's name used as a source is shown:
+without names, rounded to about ten; of an inspection the names of keys, never a value, a file's name or an address.
+Only `hosts`, a report that is made when it is asked for, names people. A person's name used as a source is shown:
 nothing distinguishes it from other text.
 """
 
@@ -48,9 +48,11 @@ _OF_KIND = {
 }
 
 
-def write(result: ReportResult, folder: Path, *, forms: Iterable[FileForm], now: datetime | None) -> None:
+def write(
+    result: ReportResult, folder: Path, *, forms: Iterable[FileForm], title: str | None, now: datetime | None
+) -> None:
     """Write the page, and the files of each report."""
-    html = render(result, now=now or datetime.now(UTC))
+    html = render(result, title=title, now=now or datetime.now(UTC))
     with naming(folder / "report.html"):
         (folder / "report.html").write_text(html, encoding="utf-8")
     if result.published:
@@ -75,7 +77,7 @@ def _rows(declared: Report, frame: pd.DataFrame, form: FileForm) -> pa.Table:
     return pa.Table.from_pandas(frame.reset_index().rename(columns=str), preserve_index=False)
 
 
-def render(made: ReportResult, *, now: datetime) -> str:
+def render(made: ReportResult, *, title: str | None = None, now: datetime) -> str:
     """Return the page of some reports, as text.
 
     Each report is a table, with a bar for each count, or a plot if it is over time. A table shows 200 rows at
@@ -98,6 +100,7 @@ def render(made: ReportResult, *, now: datetime) -> str:
         policy=policy,
         style=Markup(style),  # noqa: S704 (the package's own)
         script=Markup(script),  # noqa: S704 (the package's own)
+        title=tables.visible(title or "Events and signatures"),
         version=metadata.version("osdi-frames"),
         glance=glance(made, now),
         curve=sections.curve(made),

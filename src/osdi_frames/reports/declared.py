@@ -21,10 +21,11 @@ from osdi_frames.reports.measures import Measure
 from osdi_frames.reports.participation import acts_by, amounts_by, engagement, repeats, retention
 from osdi_frames.reports.report import Choices, Joined, Report, ReportFunction, Subject, TablesRead
 from osdi_frames.reports.spelling import NO_SOURCE
-from osdi_frames.reports.supporters import people_by_level
-from osdi_frames.reports.titles import CAMPAIGN_TITLES, EVENT_TITLES, PETITION_TITLES, heading
+from osdi_frames.reports.supporters import hosts, people_by_level
+from osdi_frames.reports.titles import CAMPAIGN_TITLES, EVENT_TITLES, PERSON_NAME, PETITION_TITLES, heading
 from osdi_frames.reports.upcoming import upcoming
 from osdi_frames.tables.actions import ACTION_NAMES
+from osdi_frames.tables.schema import NONE
 
 COUNTED_EVENTS: Final = Subject("events", "rsvps", "RSVPs", measures.EVENT_MEASURES, CAMPAIGN_TITLES)
 EVENT_GROWTH: Final = Subject(
@@ -113,6 +114,8 @@ _WRITTEN: Final = ("wrote", "submitted", "responded")
 _CHANGED: Final = "what changed"
 _WHO: Final = "people"
 _ONCE: Final = "A person takes part in a subject once: coming after an RSVP is no other participation."
+_NO_NAME: Final = "(no name)"
+_FIRST_ACT: Final = "The act that brought somebody is their first."
 _COMING: Final = "Coming to an event counts as an act."
 _LEVELS: Final = (
     "In twelve months: 1 any act, 2 came to an event or took part three times, 3 hosted or took part ten times. Before "
@@ -160,12 +163,24 @@ def _acts_by_title(tables: TablesRead, choices: Choices) -> pd.DataFrame:
     return acts_by(actions[actions["action"].isin(_WRITTEN)], include=choices.include)
 
 
-def _growth_by_title(tables: TablesRead, choices: Choices) -> pd.DataFrame:
-    """Return the number of people whom each act brought, whatever the month, most first."""
-    by_month = growth(tables[COUNTED_ACTS.table], ["action", "title"], include=choices.include)
-    report = by_month.sum().to_frame("new")
-    report.attrs = by_month.attrs
-    return report
+def _growth_by(*keys: str) -> ReportFunction:
+    """Return the function that counts the people whom acts brought by some columns, whatever the month, most first."""
+
+    def make(tables: TablesRead, choices: Choices) -> pd.DataFrame:
+        acts = tables[COUNTED_ACTS.table]
+        by_month = growth(acts, [*keys], include=choices.include, spelling=choices.spelling)
+        report = by_month.sum().to_frame("new")
+        report.attrs = by_month.attrs
+        return report
+
+    return make
+
+
+def _hosts(tables: TablesRead, choices: Choices) -> pd.DataFrame:
+    """Return the report of hosts by their names."""
+    report = hosts(tables[COUNTED_ACTS.table], tables.get("people"), include=choices.include)
+    names = report.pop("title") if "title" in report else pd.Series(index=report.index, dtype="str")
+    return report.set_index(names.fillna(_NO_NAME).where(names.index != NONE, NONE).rename("host"))
 
 
 def _without_total(name: str) -> Measure:
@@ -345,10 +360,20 @@ REPORTS_ON_PEOPLE: Final = (
         "growth_by_title",
         "New people by what brought them",
         own_measures=(Measure("new"),),
-        function=_growth_by_title,
+        function=_growth_by("action", "title"),
         needs=_acts("number", "is_new", "action", "title"),
         part=_WHO,
-        caption="The act that brought somebody is their first.",
+        caption=_FIRST_ACT,
+    ),
+    Report(
+        replace(COUNTED_PEOPLE, count="new"),
+        "growth_by_source",
+        "New people by source",
+        own_measures=(Measure("new"),),
+        function=_growth_by("source"),
+        needs=_acts("number", "is_new", "source"),
+        part=_WHO,
+        caption=_FIRST_ACT,
     ),
     Report(
         COUNTED_PEOPLE,
@@ -418,7 +443,24 @@ REPORTS_ON_PEOPLE: Final = (
     ),
 )
 
+HOSTS: Final = Report(
+    replace(COUNTED_ACTS, count="rsvps", unit="RSVPs"),
+    "hosts",
+    "RSVPs by host",
+    own_measures=(
+        _without_total("events"),
+        _without_total("rsvps"),
+        Measure("rsvps_per_event", "decimal", None),
+    ),
+    function=_hosts,
+    needs=_acts("action", "subject_id") | {"people": ("person_id", *PERSON_NAME)},
+    part=_WHO,
+    caption="An event with two hosts counts for both; not for publication, as each row is a person.",
+)
+
 #: The reports that the report of an archive has, in its order.
 STANDARD: Final = (*REPORTS_ON_CHANGE, UPCOMING, *KEYED, *REPORTS_ON_PEOPLE, WRITTEN, AMOUNTS)
+#: Those that the report of an archive can have: it has `hosts` if asked for it by name, since its rows are people.
+OF_ARCHIVES: Final = (*STANDARD, HOSTS)
 #: The reports whose largest gains and losses are shown first.
 MOVED: Final = ("changes_by_source", "changes_by_title")

@@ -19,12 +19,13 @@ from osdi_frames.reports.columns import Clock, zone_for
 from osdi_frames.reports.declared import COUNTED_ACTS
 from osdi_frames.reports.exclusion import ACT
 from osdi_frames.reports.known import Known, latest_time
-from osdi_frames.reports.measures import show_key
+from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.result import ReportResult
 from osdi_frames.reports.titles import heading
 from osdi_frames.tables.schema import NONE
 
 _TILES: Final = 6
+_DAYS: Final = 5  # with events to come
 _OLD: Final = pd.Timedelta(days=14)  # without an act for longer, a pull or a delivery may be missing
 #: What acts are called with the title of what they are about: one, and several.
 _ACTS_ON: Final[Mapping[str, tuple[str, str]]] = {
@@ -64,9 +65,11 @@ class Glance:
 
 def glance(made: ReportResult, now: datetime) -> Glance:
     """Return what a report says at a glance; `now` is the present."""
+    said = (_people, _most, _rising, _newcomers, _to_come, _hosts)
+    sentences = [sentence for of_report in said for sentence in of_report(made)]
     attention = [*_attention(made, now)]
     if not {"activity", "changes"} <= made.keys():
-        return Glance("", [], [], attention)
+        return Glance("", [], sentences, attention)
     changes, weeks = made["changes"], made["activity"]
     half = weeks[len(weeks) // 2 :]
     often = (
@@ -76,7 +79,6 @@ def glance(made: ReportResult, now: datetime) -> Glance:
     )
     names = ["people", "first time", *often.index][:_TILES]
     tiles = [_tile(str(name), changes, half[name].tolist()) for name in names]
-    sentences = [_people(changes), *_most(made), *_source(made)]
     return Glance(changes.attrs["period"], tiles, sentences, attention)
 
 
@@ -91,15 +93,18 @@ def _rows(report: pd.DataFrame) -> dict[Any, dict[str, Any]]:
     return rows
 
 
-def _people(changes: pd.DataFrame) -> str:
-    """Return how many people took part, against the period before."""
-    periods = changes.attrs["periods"]
-    row = _rows(changes).get("people")
+def _people(made: ReportResult) -> Iterator[str]:
+    """Yield how many people took part, against the period before."""
+    if "changes" not in made:
+        return
+    periods = made["changes"].attrs["periods"]
+    row = _rows(made["changes"]).get("people")
     if row is None:
-        return f"Nobody who is known took part {periods['now']}."
+        yield f"Nobody who is known took part {periods['now']}."
+        return
     chance = ", which chance alone can make" if row["by_chance"] and row["change"] else ""
     people = counted(row["now"], "person", "people")
-    return f"{people} took part {periods['now']}, {_than(row['change'])} in the period before{chance}."
+    yield f"{people} took part {periods['now']}, {_than(row['change'])} in the period before{chance}."
 
 
 def _most(made: ReportResult) -> Iterator[str]:
@@ -114,7 +119,7 @@ def _most(made: ReportResult) -> Iterator[str]:
     yield f"{acts} {printable(str(title))}, {_than(change)} before."
 
 
-def _source(made: ReportResult) -> Iterator[str]:
+def _rising(made: ReportResult) -> Iterator[str]:
     """Yield the source that brought most more acts, if that is more than chance alone can make."""
     if "changes_by_source" not in made:
         return
@@ -129,6 +134,40 @@ def _source(made: ReportResult) -> Iterator[str]:
     source = max(rising, key=lambda source: rising[source]["change"])
     acts, change = counted(rising[source]["now"], "act"), _than(rising[source]["change"])
     yield f"{printable(str(source))} rose most of all sources: {acts}, {change} before."
+
+
+def _newcomers(made: ReportResult) -> Iterator[str]:
+    """Yield the source that brought most of the people who are new to the list."""
+    new = made["growth_by_source"]["new"] if "growth_by_source" in made else pd.Series(dtype="int64")
+    if not (named := new.drop(NONE, errors="ignore")).any():
+        return
+    source, without = printable(str(named.idxmax())), int(new.get(NONE, 0))
+    others = f"; {without:,} came without a source" if without else ""
+    yield f"{source} brought most new people of all sources: {named.max():,} of {new.sum():,}{others}."
+
+
+def _to_come(made: ReportResult) -> Iterator[str]:
+    """Yield the next days with events, and how full these are."""
+    if "upcoming" not in made:
+        return
+    events = made["upcoming"]
+    days = []
+    for day, rows in list(events.groupby(events["start_date"].dt.normalize()))[:_DAYS]:
+        seats = rows[rows["fill_rate"].notna()]
+        full = f", {show(seats['rsvps'].sum() / seats['capacity'].sum(), 'share')} full" if len(seats) else ""
+        counts = f"{counted(len(rows), 'event')}, {counted(int(rows['rsvps'].sum()), 'RSVP')}"
+        days.append(f"{day:%a} {day.day} {day:%b}: {counts}{full}")
+    yield f"To come on {'; '.join(days)}."
+
+
+def _hosts(made: ReportResult) -> Iterator[str]:
+    """Yield how many people host events, without naming anybody."""
+    acts = made.tables.get(COUNTED_ACTS.table, pd.DataFrame())
+    if made.below is not None or not {"person_id", "action", "subject_id"} <= {*acts.columns}:
+        return
+    hosted = acts.loc[acts["action"] == "hosted", ["person_id", "subject_id"]].drop_duplicates()
+    if len(counts := hosted["person_id"].value_counts()):
+        yield f"{counted(len(counts), 'person hosts', 'people host')} events, one of them {counts.iloc[0]:,}."
 
 
 def _than(change: int) -> str:

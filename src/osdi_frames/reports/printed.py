@@ -13,7 +13,7 @@ import pandas as pd
 
 from osdi_frames.messages import beginning, counted, printable
 from osdi_frames.reports.acts import UNKNOWN_NEW
-from osdi_frames.reports.declared import MOVED
+from osdi_frames.reports.declared import COUNTED_ACTS, HOSTS, MOVED, UPCOMING
 from osdi_frames.reports.glance import glance
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.movers import movers_first
@@ -21,12 +21,16 @@ from osdi_frames.reports.report import Report
 from osdi_frames.reports.result import ReportResult
 from osdi_frames.reports.titles import labelled, words
 
-#: The reports whose tables the first screen shows, three of those that were made, most telling first.
+#: The reports whose tables the first screen shows, as many of those that were made as there is room for, most telling
+#: first.
 _FIRST: Final = (
     *("upcoming", "rsvps_by_campaign", "signatures_by_petition", "signatures_by_source"),
     *("attendances_by_source", "acts_by_title", "growth_by_title"),
 )
-_TABLES, _ROWS = 3, 3
+_HEIGHT: Final = 36  # lines of the first screen, without the command and what it says of files
+_ROWS, _EVENTS = 3, 8  # rows of a table, and of the events to come
+_AROUND: Final = 4  # lines of a table besides its rows
+_NOT_INSPECTED: Final = "is anything wrong? osdi-frames check lists what does not fit"
 #: The columns that a narrow table leaves out first; then those at its right.
 _DETAILS: Final = (
     "place",
@@ -44,7 +48,7 @@ _SHORTEST: Final = 24  # characters of a label, however narrow the terminal is
 
 
 def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, width: int) -> str:
-    """Return what a report says at a glance, three tables, and the names of the others, for a terminal of 80 × 40.
+    """Return what a report says at a glance, some tables, and the names of the others, for a terminal of 80 × 40.
 
     `lines` are the headline and the notes, `now` is the present, `width` the characters of a line.
     """
@@ -53,11 +57,18 @@ def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, wid
     shown = [*map(wrapped, [headline, *said.sentences, *(f"! {text}" for text in said.attention), *notes])]
     reports = {declared.name: (declared, frame) for declared, frame in made.reports if len(frame)}
     order = [name for name in dict.fromkeys([*_FIRST, *reports]) if name in reports]
-    for declared, frame in map(reports.__getitem__, order[:_TABLES]):
-        shown += ["", declared.heading, table(declared, frame, top=_ROWS, width=width)]
-    if others := order[_TABLES:]:
-        shown += ["", wrapped(f"others, by --report NAME or all by --all: {_together(others)}")]
-    return "\n".join(shown)
+    others = [*order, HOSTS.name] if COUNTED_ACTS.table in made.tables and not made.below else order
+    while True:
+        end = (
+            ["", wrapped(f"others, by --report NAME or all by --all: {_together(others)}")] if others else []
+        )
+        end += [] if made.inspection else [_NOT_INSPECTED]
+        room = _HEIGHT - "\n".join([*shown, *end]).count("\n") - _AROUND
+        if room < _ROWS or not {*others[:1]} & reports.keys():
+            return "\n".join([*shown, *end])
+        declared, frame = reports[others.pop(0)]
+        top = min(room, _EVENTS if declared == UPCOMING else _ROWS)
+        shown += ["", declared.heading, table(declared, frame, top=top, width=width)]
 
 
 def _together(names: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from osdi_frames.errors import InvalidArgument, InvalidColumn, UnknownReport
 from osdi_frames.messages import nearest, quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import FIRST_ACTS_NEED, OF_ACTS, joined_by
-from osdi_frames.reports.declared import COUNTED_ACTS, COUNTED_ATTENDANCES, STANDARD
+from osdi_frames.reports.declared import COUNTED_ACTS, COUNTED_ATTENDANCES, OF_ARCHIVES, STANDARD
 from osdi_frames.reports.known import Duration
 from osdi_frames.reports.report import Report
 from osdi_frames.reports.spelling import Spelling, checked_spelling
@@ -171,7 +171,7 @@ class ReportRequest:
 
 def _declared(reports: Sequence[Report | str]) -> list[Report]:
     """Return declarations and names of reports as declarations; raise an error for one by an identifying column."""
-    by_name = {report.name: report for report in STANDARD}
+    by_name = {report.name: report for report in OF_ARCHIVES}
     if isinstance(reports, str):
         raise InvalidArgument(f"reports is a list: reports=[{quoted(reports)}]")
     declared = []

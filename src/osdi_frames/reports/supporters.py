@@ -19,6 +19,8 @@ from osdi_frames.messages import nearest, quoted
 from osdi_frames.reports.acts import Acts, noted
 from osdi_frames.reports.columns import converted, refuse_lacking, text
 from osdi_frames.reports.known import end_of
+from osdi_frames.reports.making import with_titles
+from osdi_frames.reports.titles import names_of
 from osdi_frames.tables.actions import ACTION_NAMES
 from osdi_frames.tables.schema import NONE, Table
 from osdi_frames.tables.supporters import SUPPORTER_AMOUNTS, SUPPORTERS
@@ -340,7 +342,9 @@ def supporter_amounts(
     return noted(_declared(SUPPORTER_AMOUNTS, sums), acts.notes)
 
 
-def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame:
+def hosts(
+    actions: pd.DataFrame, people: pd.DataFrame | None = None, *, include: Iterable[str] = ()
+) -> pd.DataFrame:
     """Count the RSVPs to each host's events, most first.
 
     An event with two hosts counts for both, so the columns have no total. RSVPs to events without a known host are
@@ -350,6 +354,8 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
     ----------
     actions
         one row per act, with person_id, date, action and subject_id, which is the event's id in `hosted` and `rsvped`
+    people
+        one row per person, with person_id, given_name and family_name: adds the column `title`, the names of hosts
     include
         reasons of the column `excluded` whose acts to count nevertheless; the attribute `note` has the number of the
         others
@@ -393,6 +399,9 @@ def hosts(actions: pd.DataFrame, *, include: Iterable[str] = ()) -> pd.DataFrame
     )
     table["rsvps_per_event"] = table["rsvps"] / table["events"].where(table["events"] > 0)
     table = table.sort_values("rsvps", ascending=False, kind="stable").rename_axis("person_id")
+    if people is not None:
+        names = names_of(people, report="hosts")
+        table = with_titles(table, names, "person_id", argument="people", report="hosts")
     return noted(table, [acts.note])
 
 

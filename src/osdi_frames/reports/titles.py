@@ -8,6 +8,8 @@ from typing import Final
 
 import pandas as pd
 
+from osdi_frames.frames import as_frame
+from osdi_frames.reports.columns import convert_columns, text
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 
@@ -26,7 +28,9 @@ EVENT_TITLES: Final = Titled("event_id", "events", "events")
 TITLED: Final = (CAMPAIGN_TITLES, PETITION_TITLES, EVENT_TITLES)
 #: The code of a group, and the column with the group of an act, which is its title.
 REFERRER, SPONSOR = "referrer", "sponsor_title"
-_KEYS: Final = frozenset([*(titled.key for titled in TITLED), REFERRER])
+_KEYS: Final = frozenset([*(titled.key for titled in TITLED), REFERRER, "person_id"])
+#: The columns of people that make the name of one.
+PERSON_NAME: Final = ("given_name", "family_name")
 
 _START: Final = 8  # characters of the first part of a UUID
 
@@ -52,6 +56,17 @@ _WORDS: Final = {
     "last_people": "people by last touch",
     "last_share": "share",
 }
+
+
+def names_of(people: pd.DataFrame, *, report: str) -> pd.DataFrame:
+    """Return the names of people as titles: the columns person_id, as text, and title."""
+    frame = as_frame(people, caller=report, columns=["person_id", *PERSON_NAME])
+    rows = convert_columns(frame, dict.fromkeys(PERSON_NAME, text), report=report)
+    names = rows[PERSON_NAME[0]].fillna("").str.cat(rows[PERSON_NAME[1]].fillna(""), sep=" ").str.strip()
+    ids = frame["person_id"].astype("str").array
+    return pd.DataFrame({"person_id": ids, "title": names.where(names != "").array}).dropna(
+        subset="person_id"
+    )
 
 
 def words(column: object) -> str:

@@ -14,6 +14,7 @@ from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
 from osdi_frames.reports.columns import convert_columns, local, text, whole, zone_for
+from osdi_frames.reports.titles import names_of
 
 _CONFIRMED: Final = "confirmed"
 _PLACE: Final = ("location_venue", "location_locality", "location_region")
@@ -110,15 +111,7 @@ def upcoming(
         }
     )
     if people is not None:
-        listed["host"] = rows["creator_id"].map(_names(people)).astype("str")
+        names = names_of(people, report="upcoming").set_index("person_id")["title"]
+        listed["host"] = rows["creator_id"].map(names).astype("str")
     listed = listed.set_index(pd.Index(rows["title"], name="title"))
     return noted(listed.sort_values("start_date", kind="stable"), [note])
-
-
-def _names(people: pd.DataFrame) -> pd.Series:
-    """Return the names of people, by person_id."""
-    needs = dict.fromkeys(("person_id", "given_name", "family_name"), text)
-    frame = as_frame(people, caller="upcoming", columns=[*needs])
-    rows = convert_columns(frame, needs, report="upcoming").dropna(subset="person_id")
-    names = rows["given_name"].fillna("").str.cat(rows["family_name"].fillna(""), sep=" ").str.strip()
-    return pd.Series(names.where(names != "").array, rows["person_id"].array)
