@@ -207,6 +207,8 @@ def compared(name: str, shown: list[list[str]], table: Table) -> list[tuple[Cell
     by_hand, size = dict(table.rows), len(next(iter(table.rows)))
     body = [row for row in shown[1:] if not re.match(r"\(other: |Total", row[0])]
     labels = [tuple(map(figures.code, row[:size])) if name in SPELLED else tuple(row[:size]) for row in body]
+    if name.endswith("_by_region"):  # regions are computed as codes
+        labels = [(country, re.sub(r".+ \((\w+)\)", r"\1", region)) for country, region in labels]
     cells = [by_hand.pop(label, []) for label in labels]
     rest = labels[PRINTED:]
     for row in shown[1 + len(body) :]:

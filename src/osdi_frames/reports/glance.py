@@ -162,12 +162,16 @@ def _to_come(made: ReportResult) -> Iterator[str]:
 
 def _hosts(made: ReportResult) -> Iterator[str]:
     """Yield how many people host events, without naming anybody."""
-    acts = made.tables.get(COUNTED_ACTS.table, pd.DataFrame())
-    if made.below is not None or not {"person_id", "action", "subject_id"} <= {*acts.columns}:
-        return
-    hosted = acts.loc[acts["action"] == "hosted", ["person_id", "subject_id"]].drop_duplicates()
-    if len(counts := hosted["person_id"].value_counts()):
+    if len(counts := hosted(made).drop_duplicates()["person_id"].value_counts()):
         yield f"{counted(len(counts), 'person hosts', 'people host')} events, one of them {counts.iloc[0]:,}."
+
+
+def hosted(made: ReportResult) -> pd.DataFrame:
+    """Return who hosts which events, the columns person_id and subject_id, if it was read and may be shown."""
+    acts, columns = made.tables.get(COUNTED_ACTS.table, pd.DataFrame()), ["person_id", "subject_id"]
+    if made.below is not None or not {"action", *columns} <= {*acts.columns}:
+        return pd.DataFrame(columns=columns)
+    return acts.loc[acts["action"] == "hosted", columns]
 
 
 def _than(change: int) -> str:

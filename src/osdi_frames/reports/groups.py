@@ -24,6 +24,7 @@ from osdi_frames.problems import FAR
 from osdi_frames.reports.columns import Clock, time
 from osdi_frames.reports.known import is_trusted
 from osdi_frames.reports.spelling import CONTEXTS, Spelling, TextKey
+from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NO_DATE
 
 
@@ -274,7 +275,11 @@ def _of_texts(
     """Return the codes and labels of a key of texts, and a note on merged spellings."""
     key, note = TextKey.of(column, nothing), ""
     if spelling == "merged":
-        key, note = key.merged(name, None if context is None else TextKey.of(context, nothing))
+        merged = key.merged(name, None if context is None else TextKey.of(context, nothing))
+        if merged.count != key.count:
+            note = f"{key.count} spellings of {words(name)} became {merged.count}"
+            note = f'{note}; spelling="exact" (--exact) keeps them apart'
+        key = merged
     labels = {text: number for number, text in enumerate(sorted({*key.texts}))}
     codes = np.array([labels[text] for text in key.texts], dtype="int64")[key.number]
     is_used = np.bincount(codes, minlength=len(labels)) > 0  # np.unique would sort the rows

@@ -13,8 +13,8 @@ import pandas as pd
 
 from osdi_frames.messages import beginning, counted, printable
 from osdi_frames.reports.acts import UNKNOWN_NEW
-from osdi_frames.reports.declared import COUNTED_ACTS, HOSTS, MOVED, UPCOMING
-from osdi_frames.reports.glance import glance
+from osdi_frames.reports.declared import HOSTS, MOVED, UPCOMING
+from osdi_frames.reports.glance import glance, hosted
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.movers import movers_first
 from osdi_frames.reports.report import Report
@@ -57,7 +57,7 @@ def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, wid
     shown = [*map(wrapped, [headline, *said.sentences, *(f"! {text}" for text in said.attention), *notes])]
     reports = {declared.name: (declared, frame) for declared, frame in made.reports if len(frame)}
     order = [name for name in dict.fromkeys([*_FIRST, *reports]) if name in reports]
-    others = [*order, HOSTS.name] if COUNTED_ACTS.table in made.tables and not made.below else order
+    others = [*order, HOSTS.name] if len(hosted(made)) else order
     while True:
         end = (
             ["", wrapped(f"others, by --report NAME or all by --all: {_together(others)}")] if others else []

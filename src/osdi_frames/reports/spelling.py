@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.messages import quoted
 from osdi_frames.reports.columns import coded
-from osdi_frames.reports.titles import words
 from osdi_frames.tables.schema import NONE
 
 Spelling: TypeAlias = Literal["merged", "exact"]
@@ -84,6 +83,18 @@ def _region(text: str, country: str) -> str | None:
     """
     code = _country(country)
     return _regions(code).get(_without_accents(text)) if code else None
+
+
+def region_name(code: str, country: str) -> str:
+    """Return the name of a region of a country before its code; of an unknown code, the code.
+
+    >>> region_name("CA", "US"), region_name("Somewhere", "US")
+    ('California (CA)', 'Somewhere')
+    """
+    import pycountry  # only for reports with regions: the import takes long
+
+    region = pycountry.subdivisions.get(code=f"{country}-{code}")
+    return f"{region.name} ({code})" if region else code
 
 
 def _without_accents(text: str) -> str:
@@ -163,18 +174,13 @@ class TextKey:
         used = np.flatnonzero(np.bincount(self.number, minlength=len(self.texts)))
         return len({self.texts[number] for number in used.tolist()} - {NONE})
 
-    def merged(self, column: str, context: TextKey | None) -> tuple[TextKey, str]:
-        """Return the key of a named column with merged spellings, and a note if any were merged."""
+    def merged(self, column: str, context: TextKey | None) -> TextKey:
+        """Return the key of a named column with merged spellings."""
         if column in _CODES:
-            merged = TextKey(self.number, self._most_frequent())
-        elif column in _RECOGNIZED:
-            merged = self._recognized(_RECOGNIZED[column], context)
-        else:
-            return self, ""
-        if merged.count == self.count:
-            return merged, ""
-        became = f"{self.count} spellings of {words(column)} became {merged.count}"
-        return merged, f'{became}; spelling="exact" (--exact) keeps them apart'
+            return TextKey(self.number, self._most_frequent())
+        if column in _RECOGNIZED:
+            return self._recognized(_RECOGNIZED[column], context)
+        return self
 
     def _recognized(self, recognize: Recognize, context: TextKey | None) -> TextKey:
         if context is None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from osdi_frames.frames import as_frame
 from osdi_frames.reports.columns import convert_columns, text
+from osdi_frames.reports.spelling import region_name
 from osdi_frames.tables.schema import NO_DATE, NONE
 
 
@@ -32,6 +33,7 @@ _KEYS: Final = frozenset([*(titled.key for titled in TITLED), REFERRER, "person_
 #: The columns of people that make the name of one.
 PERSON_NAME: Final = ("given_name", "family_name")
 
+_PLACE: Final = ("location_country", "location_region")
 _START: Final = 8  # characters of the first part of a UUID
 
 #: The names of columns in headings, titles and on axes, if they are not just the column's words.
@@ -89,7 +91,9 @@ def heading(name: object) -> str:
 
 
 def labelled(report: pd.DataFrame) -> pd.DataFrame:
-    """Return a report with titles in place of ids, followed by the id if they are equal, and months as ``2026-05``.
+    """Return a report with titles in place of ids, and months as ``2026-05``.
+
+    Equal titles are followed by their ids; regions have their names before their codes.
 
     >>> ids = pd.Index(["x", "y", "z"], name="petition_id")
     >>> labelled(pd.DataFrame({"title": ["Park", "Park", None], "signatures": 1}, index=ids)).index.tolist()
@@ -98,11 +102,22 @@ def labelled(report: pd.DataFrame) -> pd.DataFrame:
     keys = [name for name in report.index.names if name in _KEYS]
     if isinstance(report.index, pd.DatetimeIndex) and report.index.name == "date":
         return _by_month(report)
+    if [*report.index.names] == [*_PLACE] and len(report):
+        return _with_region_names(report)
     if "title" not in report.columns or not keys:
         return report
     titles = zip(report.index.get_level_values(keys[0]), report["title"], strict=True)
     labels = distinct_labels({key: None if pd.isna(title) else str(title) for key, title in titles})
     return report.drop(columns="title").rename(index=labels, level=keys[0])
+
+
+def _with_region_names(report: pd.DataFrame) -> pd.DataFrame:
+    """Return a report by country and region with the names of regions before their codes."""
+    places = [
+        (country, region if region == NONE else region_name(region, country))
+        for country, region in report.index
+    ]
+    return report.set_axis(pd.MultiIndex.from_tuples(places, names=report.index.names))
 
 
 def _by_month(report: pd.DataFrame) -> pd.DataFrame:
