@@ -345,10 +345,12 @@ def days_to_come(events: pd.DataFrame, today: pd.Timestamp) -> str:
         if rows.empty:
             continue
         several = ["" if count == 1 else "s" for count in (len(rows), rows["total_accepted"].sum())]
-        counts = f"{len(rows)} event{several[0]}, {rows['total_accepted'].sum():.0f} RSVP{several[1]}"
+        unsure = (rows["status"] != "confirmed").sum()
+        which = f" ({unsure} not confirmed)" if unsure else ""
+        counts = f"{len(rows)} event{several[0]}{which}, {rows['total_accepted'].sum():.0f} RSVP{several[1]}"
         seats = rows[rows["capacity"] > 0]
-        full = share(seats["total_accepted"].sum(), seats["capacity"].sum())
-        days.append(f"{day:%a} {day.day} {day:%b}: {counts}" + (f", {full} full" if len(seats) else ""))
+        taken = f"{seats['total_accepted'].sum():.0f} of {seats['capacity'].sum():.0f} seats"
+        days.append(f"{day:%a} {day.day} {day:%b}: {counts}, {taken if len(seats) else 'no limit'}")
     return f"To come on {'; '.join(days[:5])}."
 
 

@@ -15,11 +15,12 @@ import pandas as pd
 from osdi_frames.clock import on_clock
 from osdi_frames.messages import counted, printable
 from osdi_frames.problems import ProblemKind
+from osdi_frames.reports.acts import UNKNOWN_NEW
 from osdi_frames.reports.columns import Clock, zone_for
 from osdi_frames.reports.declared import COUNTED_ACTS
 from osdi_frames.reports.exclusion import ACT
 from osdi_frames.reports.known import Known, latest_time
-from osdi_frames.reports.measures import show, show_key
+from osdi_frames.reports.measures import show_key
 from osdi_frames.reports.result import ReportResult
 from osdi_frames.reports.titles import heading
 from osdi_frames.tables.schema import NONE
@@ -143,7 +144,9 @@ def _newcomers(made: ReportResult) -> Iterator[str]:
         return
     source, without = printable(str(named.idxmax())), int(new.get(NONE, 0))
     others = f"; {without:,} came without a source" if without else ""
-    yield f"{source} brought most new people of all sources: {named.max():,} of {new.sum():,}{others}."
+    if UNKNOWN_NEW in made["growth_by_source"].attrs["caveat"]:
+        others += "; of others it is not known whether they are new"
+    yield f"Since the beginning, {source} brought most new people: {named.max():,} of {new.sum():,}{others}."
 
 
 def _to_come(made: ReportResult) -> Iterator[str]:
@@ -153,17 +156,24 @@ def _to_come(made: ReportResult) -> Iterator[str]:
     events = made["upcoming"]
     days = []
     for day, rows in list(events.groupby(events["start_date"].dt.normalize()))[:_DAYS]:
-        seats = rows[rows["fill_rate"].notna()]
-        full = f", {show(seats['rsvps'].sum() / seats['capacity'].sum(), 'share')} full" if len(seats) else ""
-        counts = f"{counted(len(rows), 'event')}, {counted(int(rows['rsvps'].sum()), 'RSVP')}"
-        days.append(f"{day:%a} {day.day} {day:%b}: {counts}{full}")
+        limited, unsure = rows[rows["fill_rate"].notna()], int(rows["status"].notna().sum())
+        seats = (
+            f"{limited['rsvps'].sum():,} of {limited['capacity'].sum():,} seats"
+            if len(limited)
+            else "no limit"
+        )
+        counts = f"{counted(len(rows), 'event')}{f' ({unsure} not confirmed)' if unsure else ''}"
+        days.append(
+            f"{day:%a} {day.day} {day:%b}: {counts}, {counted(int(rows['rsvps'].sum()), 'RSVP')}, {seats}"
+        )
     yield f"To come on {'; '.join(days)}."
 
 
 def _hosts(made: ReportResult) -> Iterator[str]:
     """Yield how many people host events, without naming anybody."""
     if len(counts := hosted(made).drop_duplicates()["person_id"].value_counts()):
-        yield f"{counted(len(counts), 'person hosts', 'people host')} events, one of them {counts.iloc[0]:,}."
+        people, most = counted(len(counts), "person", "people"), counted(int(counts.iloc[0]), "event")
+        yield f"Since the beginning, {people} hosted, one of them {most}."
 
 
 def hosted(made: ReportResult) -> pd.DataFrame:
@@ -194,8 +204,8 @@ def _attention(made: ReportResult, now: datetime) -> Iterator[str]:
     by_key = made.inspection.by_key
     counts = by_key[by_key["problem"] == ProblemKind.UNKNOWN_STATUS]["count"]
     if len(counts):
-        number = counted(int(counts.sum()), "element has a status", "elements have a status")
-        yield f"{number} that this version does not know; check names it, and they are counted."
+        number = counted(int(counts.sum()), "record has a status", "records have a status")
+        yield f"{number} that osdi-frames does not know; they are counted, and osdi-frames check lists them."
     errors = int(by_key.loc[by_key["severity"] == "error", "count"].sum())
     if errors:
         yield f"{counted(errors, 'problem')} of what was read: something may be missing."

@@ -27,7 +27,7 @@ _FIRST: Final = (
     *("upcoming", "rsvps_by_campaign", "signatures_by_petition", "signatures_by_source"),
     *("attendances_by_source", "acts_by_title", "growth_by_title"),
 )
-_HEIGHT: Final = 36  # lines of the first screen, without the command and what it says of files
+_HEIGHT: Final = 33  # lines of the first screen, without the command and what it says of files
 _ROWS, _EVENTS = 3, 8  # rows of a table, and of the events to come
 _AROUND: Final = 4  # lines of a table besides its rows
 _NOT_INSPECTED: Final = "is anything wrong? osdi-frames check lists what does not fit"
@@ -54,7 +54,8 @@ def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, wid
     """
     said, wrapped = glance(made, now), partial(fill, width=width, subsequent_indent="  ")
     headline, *notes = (line for line in lines if not line.startswith(UNKNOWN_NEW))
-    shown = [*map(wrapped, [headline, *said.sentences, *(f"! {text}" for text in said.attention), *notes])]
+    attention = (f"! {text}" for text in said.attention)
+    shown = [*map(wrapped, [headline, *attention, *said.sentences, *notes])]
     reports = {declared.name: (declared, frame) for declared, frame in made.reports if len(frame)}
     order = [name for name in dict.fromkeys([*_FIRST, *reports]) if name in reports]
     others = [*order, HOSTS.name] if len(hosted(made)) else order

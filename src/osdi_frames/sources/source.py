@@ -295,7 +295,7 @@ def read_parts(
     opened = ahead(Part.open, parts, _AHEAD) if is_remote else (part.open for part in parts)
     with bar("reading", progress, unit="B") as done:
         if not done.disable:
-            done.reset(sum(part.size for part in parts))
+            done.total = sum(part.size for part in parts)  # `reset` would show the bar at once
         found = (_of_part(*each, handle, limits, done) for each in zip(parts, opened, strict=True))
         yield from _together(itertools.chain.from_iterable(found))
 

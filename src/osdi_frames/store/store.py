@@ -307,7 +307,7 @@ class Reading:
     def results(self) -> Iterator[GroupResult]:
         """Yield what the plan finds in the files, group by group in their order, as `parse` does."""
         with bar("reading", self.progress, unit="B") as done:
-            done.reset(sum(map(_bytes, self.runs)))
+            done.total = sum(map(_bytes, self.runs))
             try:
                 for answer in ahead(_done, self._jobs(done.update), self.cores):
                     result, then = answer()
