@@ -285,7 +285,7 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
     source, row = max(rising, key=lambda pair: int(pair[1][2]))
     new = {source: int(row[0]) for (source,), row in computed["growth_by_source"].rows.items()}
     without = new.pop("(none)")
-    others = f"{without} came without a source; of others it is not known whether they are new"
+    others = f"{without} came without a source"
     total, count = sum(new.values()) + without, max(new.values())
     most_new = max(new, key=new.__getitem__)
     hosted = acts[acts["action"] == "hosted"].drop_duplicates(["person", "subject"])["person"]
@@ -293,7 +293,7 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
         f"{now} people took part {first} to {last}, {now - before} more than in the period before.",
         f"{most[1]} RSVPs are to {title}, {int(most[2])} more than before.",
         f"{source} rose most of all sources: {row[1]} acts, {int(row[2])} more than before.",
-        f"Since the beginning, {most_new} brought most new people: {count} of {total}; {others}.",
+        f"Since the beginning, {most_new} brought most people known to be new: {count} of {total}; {others}.",
         figures.days_to_come(figures.counted_events(things["event"]), pd.Timestamp(NOW).normalize()),
         f"Since the beginning, {hosted.nunique()} people hosted, one of them {hosted.value_counts().max()} events.",
     ]

@@ -31,6 +31,8 @@ from osdi_frames.reports.printed import as_text, first_screen
 from osdi_frames.shortcuts import report, write_report
 from osdi_frames.shown_report import ShownReport
 
+#: Lines of the first screen of 40, between the command and the next prompt; and those that say what was written.
+_SCREEN, _OF_FILES = 36, 3
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
 
 
@@ -57,12 +59,19 @@ def _as_texts(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _text(
-    found: ShownReport, lines: Sequence[str], *, every: bool, names: Collection[str], top: int, now: Any
+    found: ShownReport,
+    lines: Sequence[str],
+    *,
+    every: bool,
+    names: Collection[str],
+    top: int,
+    now: Any,
+    height: int,
 ) -> str:
     """Return the first screen, or the reports that are asked for; `lines` are the headline and the notes."""
     width = shutil.get_terminal_size().columns
     if not every and not names:
-        return first_screen(found, lines, moment(now) or datetime.now(UTC), width=width)
+        return first_screen(found, lines, moment(now) or datetime.now(UTC), width=width, height=height)
     reports = [
         as_text(declared, frame, top=top, width=width) for declared, frame in found.reports if len(frame)
     ]
@@ -181,7 +190,11 @@ def command(
         }
         print_json({"summary": found.summary, "notes": notes, "caveats": caveats, "reports": values})
     else:
-        click.echo(_text(found, [headline, *notes], every=every, names=names, top=top, now=options["now"]))
+        height = _SCREEN - _OF_FILES * bool(out)
+        shown = _text(
+            found, [headline, *notes], every=every, names=names, top=top, now=options["now"], height=height
+        )
+        click.echo(shown)
     if excel:
         (note if as_json else click.echo)(f"\nwritten to {quoted_path(excel)}")
     if out:

@@ -15,7 +15,6 @@ import pandas as pd
 from osdi_frames.clock import on_clock
 from osdi_frames.messages import counted, printable
 from osdi_frames.problems import ProblemKind
-from osdi_frames.reports.acts import UNKNOWN_NEW
 from osdi_frames.reports.columns import Clock, zone_for
 from osdi_frames.reports.declared import COUNTED_ACTS
 from osdi_frames.reports.exclusion import ACT
@@ -144,9 +143,8 @@ def _newcomers(made: ReportResult) -> Iterator[str]:
         return
     source, without = printable(str(named.idxmax())), int(new.get(NONE, 0))
     others = f"; {without:,} came without a source" if without else ""
-    if UNKNOWN_NEW in made["growth_by_source"].attrs["caveat"]:
-        others += "; of others it is not known whether they are new"
-    yield f"Since the beginning, {source} brought most new people: {named.max():,} of {new.sum():,}{others}."
+    brought = f"{named.max():,} of {new.sum():,}{others}"
+    yield f"Since the beginning, {source} brought most people known to be new: {brought}."
 
 
 def _to_come(made: ReportResult) -> Iterator[str]:

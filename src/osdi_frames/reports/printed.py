@@ -27,7 +27,6 @@ _FIRST: Final = (
     *("upcoming", "rsvps_by_campaign", "signatures_by_petition", "signatures_by_source"),
     *("attendances_by_source", "acts_by_title", "growth_by_title"),
 )
-_HEIGHT: Final = 33  # lines of the first screen, without the command and what it says of files
 _ROWS, _EVENTS = 3, 8  # rows of a table, and of the events to come
 _AROUND: Final = 4  # lines of a table besides its rows
 _NOT_INSPECTED: Final = "is anything wrong? osdi-frames check lists what does not fit"
@@ -47,10 +46,11 @@ _END: Final = 10  # characters of the end of a label that is shortened
 _SHORTEST: Final = 24  # characters of a label, however narrow the terminal is
 
 
-def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, width: int) -> str:
-    """Return what a report says at a glance, some tables, and the names of the others, for a terminal of 80 × 40.
+def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, width: int, height: int) -> str:
+    """Return what a report says at a glance, some tables, and the names of the others, for one screen of a terminal.
 
-    `lines` are the headline and the notes, `now` is the present, `width` the characters of a line.
+    `lines` are the headline and the notes, `now` is the present, `width` the characters of a line, `height` the
+    number of lines.
     """
     said, wrapped = glance(made, now), partial(fill, width=width, subsequent_indent="  ")
     headline, *notes = (line for line in lines if not line.startswith(UNKNOWN_NEW))
@@ -64,7 +64,7 @@ def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, wid
             ["", wrapped(f"others, by --report NAME or all by --all: {_together(others)}")] if others else []
         )
         end += [] if made.inspection else [_NOT_INSPECTED]
-        room = _HEIGHT - "\n".join([*shown, *end]).count("\n") - _AROUND
+        room = height - "\n".join([*shown, *end]).count("\n") - _AROUND
         if room < _ROWS or not {*others[:1]} & reports.keys():
             return "\n".join([*shown, *end])
         declared, frame = reports[others.pop(0)]
