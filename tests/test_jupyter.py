@@ -96,11 +96,13 @@ def test_a_warning_of_passed_over_problems_names_the_own_line(notebook):
     assert frame.data["text/plain"] == "(1, 48)"
 
 
-def test_a_bar_is_a_widget_that_ends_full(notebook):
+def test_a_bar_is_a_widget_that_ends_full_and_is_hidden_then(notebook):
     assert len(notebook.shown(BAR)) == 1
     assert "application/vnd.jupyter.widget-view+json" in notebook.shown(BAR)[0].data
     bar = [state for state in notebook.widgets() if state["_model_name"] == "FloatProgressModel"][-1]
-    assert (bar["value"], bar["max"], bar["bar_style"]) == (2, 2, "success")
+    assert (bar["value"], bar["max"]) == (2, 2)
+    layouts = [state for state in notebook.widgets() if state["_model_name"] == "LayoutModel"]
+    assert "hidden" in [layout["visibility"] for layout in layouts]
 
 
 def test_without_ipywidgets_the_import_is_quiet_and_a_bar_that_is_asked_for_is_text(tmp_path):
