@@ -68,7 +68,7 @@ def drawing(report: Report) -> Callable[..., Axes] | None:
 
     >>> from osdi_frames.reports import STANDARD
     >>> sorted(report.name for report in STANDARD if drawing(report) is None)
-    ['acts_by_title', 'amounts_by_title', 'growth_by_title', 'news', 'people_by_level', 'upcoming']
+    ['acts_by_title', 'amounts_by_title', 'growth_by_source', 'growth_by_title', 'news', 'people_by_level', 'upcoming']
     """
     if report.function:
         return _OF_ARCHIVES.get(report.name)
