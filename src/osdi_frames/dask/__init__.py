@@ -27,8 +27,8 @@ from osdi_frames.errors import MissingExtra, SourceNotFound
 from osdi_frames.frames import frame
 from osdi_frames.messages import quoted_path
 from osdi_frames.output.files import FileForm, write_tables
-from osdi_frames.parsing.group import GroupResult, grouped, numbered, read_group
-from osdi_frames.parsing.parse import Observer
+from osdi_frames.parsing.group import GroupResult, grouped, read_group
+from osdi_frames.parsing.parse import Observer, numbered
 from osdi_frames.parsing.plan import Plan
 from osdi_frames.problems import Policy, Problem
 from osdi_frames.reader import Reader

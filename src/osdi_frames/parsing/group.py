@@ -111,16 +111,6 @@ def _joined(chunks: list[Chunk], first_number: int) -> pa.Table:
     )
 
 
-def numbered(result: GroupResult, before: int) -> GroupResult:
-    """Return a result with the numbers that its elements have after so many documents."""
-    more, rows = pa.scalar(before << POSITIONS), []
-    for select, some in result.rows:
-        at = some.schema.get_field_index(ELEMENT)
-        rows.append((select, some.set_column(at, ELEMENT, pc.add(some[ELEMENT], more))))
-    pages = [page._replace(number=page.number + more.as_py()) for page in result.pages]
-    return replace(result, rows=rows, pages=pages)
-
-
 def read_group(plan: Plan, group: pa.Table) -> GroupResult:
     """Parse the documents of a group."""
     return add_mended(plan, *read_clean(plan, group))

@@ -6,17 +6,18 @@ import itertools
 import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from osdi_frames.errors import SourceWarning
 from osdi_frames.messages import counted, listed, printable, quoted, quoted_path
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.group import GroupResult, grouped, read_group
 from osdi_frames.parsing.listings import Incomplete, Listings
-from osdi_frames.parsing.plan import Plan
+from osdi_frames.parsing.plan import ELEMENT, POSITIONS, Plan
 from osdi_frames.problems import Finding, Policy, Problem, ProblemKind, warn_caller
 from osdi_frames.sources.files import requeued_numbers
 from osdi_frames.sources.layout import Chunk, split
@@ -145,6 +146,16 @@ def parse(
     for result in results:
         observer.see(result)
         yield result
+
+
+def numbered(result: GroupResult, before: int) -> GroupResult:
+    """Return a result with the numbers that its elements have after so many documents."""
+    more, rows = pa.scalar(before << POSITIONS), []
+    for select, some in result.rows:
+        at = some.schema.get_field_index(ELEMENT)
+        rows.append((select, some.set_column(at, ELEMENT, pc.add(some[ELEMENT], more))))
+    pages = [page._replace(number=page.number + more.as_py()) for page in result.pages]
+    return replace(result, rows=rows, pages=pages)
 
 
 def _popped(groups: deque[pa.Table]) -> Iterator[pa.Table]:

@@ -24,12 +24,12 @@ from osdi_frames.parsing.group import (
     GroupResult,
     Occurrences,
     add_mended,
-    numbered,
     read_clean,
     read_group,
     with_rows,
 )
 from osdi_frames.parsing.listings import ListedPage
+from osdi_frames.parsing.parse import numbered
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, Plan, Select
 from osdi_frames.problems import Finding, Place, Problem, ProblemKind
 from osdi_frames.sources.files import Handle
