@@ -50,7 +50,7 @@ KEYS = {table: (f"{kind}_id",) for kind, table in TABLES.items()} | {
 CONTENT = "created_date", "person_id", "petition_id", "event_id"
 
 #: What an act has by its place in the order of all.
-NUMBERED = "number", "is_first", "is_new"
+NUMBERED = "number", "participation", "is_first", "is_new"
 
 # --- how a world is drawn ----------------------------------------------------------------------------------
 
