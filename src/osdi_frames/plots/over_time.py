@@ -143,7 +143,7 @@ def draw_compared(now: pd.Series, before: pd.Series, *, ax: Axes | None, title: 
         return ax
     times = pd.DatetimeIndex(now.index)
     at = _days(times)
-    names = [f"{_span(now)}: {now.sum():,}", f"{_span(before)}: {before.sum():,}"]
+    names = [_named(now, "periods"), _named(before, "periods before")]
     [past] = ax.plot(at, before.to_numpy(), color=colors.GREY, linestyle="--", linewidth=1)
     ax.fill_between(at, now.to_numpy(), color=colors.MAIN, alpha=0.15, linewidth=0)
     [line] = ax.plot(at, now.to_numpy(), color=colors.MAIN, linewidth=2)
@@ -162,10 +162,9 @@ def draw_compared(now: pd.Series, before: pd.Series, *, ax: Axes | None, title: 
     return ax
 
 
-def _span(counts: pd.Series) -> str:
-    """Return the starts of the first and of the last period."""
-    first, last = (show_key(time) for time in (counts.index[0], counts.index[-1]))
-    return f"from {first} to {last}"
+def _named(counts: pd.Series, periods: str) -> str:
+    """Return how many periods counts are of, when these begin, and the sum."""
+    return f"{len(counts)} {periods}, from {show_key(counts.index[0])}: {counts.sum():,}"
 
 
 def is_alone(counts: pd.DataFrame) -> bool:
