@@ -26,6 +26,7 @@ from osdi_frames.cli.options import (
 from osdi_frames.clock import is_utc, moment
 from osdi_frames.messages import counted, quoted, quoted_path
 from osdi_frames.output.files import FORMATS, Format
+from osdi_frames.reports.declared import OF_ARCHIVES
 from osdi_frames.reports.exclusion import REASONS
 from osdi_frames.reports.printed import as_text, first_screen
 from osdi_frames.shortcuts import report, write_report
@@ -58,6 +59,16 @@ def _as_texts(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
+def _values(found: ShownReport, notes: list[str]) -> dict[str, Any]:
+    """Return the figures, notes and rows of a report as JSON."""
+    values = {
+        name: json.loads(_as_texts(frame.reset_index()).to_json(orient="records", date_format="iso"))
+        for name, frame in found.items()
+    }
+    caveats = {name: frame.attrs["caveat"] for name, frame in found.items()}
+    return {"summary": found.summary, "notes": notes, "caveats": caveats, "reports": values}
+
+
 def _text(
     found: ShownReport,
     lines: Sequence[str],
@@ -78,8 +89,11 @@ def _text(
     if not every:
         made = [declared.name for declared, frame in found.reports if len(frame)]
         day = f"{moment(now) or datetime.now(UTC):%Y-%m-%d}"
+        published = {declared.name for declared in OF_ARCHIVES if declared.is_published or not found.below}
         reports += [
             f"{name}: nothing to report on {day}; --now reports of another day"
+            if name in published
+            else f"{name}: not made with --min-count, since it would reveal small counts"
             for name in names
             if name not in made
         ]
@@ -181,26 +195,19 @@ def command(
         found = report(list(source), **options)
     if excel:
         found.to_excel(excel)
-    headline, *notes = with_options(str(found)).splitlines()
+    lines = with_options(str(found)).splitlines()
     if as_json:
-        caveats = {name: frame.attrs["caveat"] for name, frame in found.items()}
-        values = {
-            name: json.loads(_as_texts(frame.reset_index()).to_json(orient="records", date_format="iso"))
-            for name, frame in found.items()
-        }
-        print_json({"summary": found.summary, "notes": notes, "caveats": caveats, "reports": values})
+        print_json(_values(found, notes=lines[1:]))
     else:
         height = _SCREEN - _OF_FILES * bool(out)
-        shown = _text(
-            found, [headline, *notes], every=every, names=names, top=top, now=options["now"], height=height
-        )
-        click.echo(shown)
+        click.echo(_text(found, lines, every=every, names=names, top=top, now=options["now"], height=height))
+    say = note if as_json else click.echo
     if excel:
-        (note if as_json else click.echo)(f"\nwritten to {quoted_path(excel)}")
+        say(f"\nwritten to {quoted_path(excel)}")
     if out:
         count = counted(len(found.reports), "report")
         kinds = " and ".join(_NAMES[name] for name in formats)
-        (note if as_json else click.echo)(
+        say(
             f"\nwritten to {quoted_path(out)}: {count}, each as {kinds}, and report.html"
             f"\nopen {quoted_path(str(Path(out, 'report.html')))}"
         )
