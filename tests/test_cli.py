@@ -40,7 +40,8 @@ def test_the_first_screen_of_a_report_has_forty_lines_of_eighty_characters_and_n
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
     assert re.fullmatch(r"! The newest act is \d+ days old, of 2026-07-31.", lines[1])
-    assert re.fullmatch(r"\d+ people took part 2026-07-20 to 2026-07-26, .*", lines[2])
+    assert lines[2] == '! 3 events have an unknown status, as "postponed"; they are counted.'
+    assert re.fullmatch(r"\d+ people took part 2026-07-20 to 2026-07-26, .*", lines[3])
     assert lines.count("Signatures by petition") == 1
     assert " signatures_by_{month,referrer,region,source,website}" in lines[-2]
     [shown] = run("report", data, "--report", "repeats", "--top", "2").stdout.split("\n\n")
@@ -49,6 +50,8 @@ def test_the_first_screen_of_a_report_has_forty_lines_of_eighty_characters_and_n
     assert (ran.returncode, "there is no report 'host'; nearest: hosts" in ran.stderr) == (1, True)
     ran = run("report", data, "--report", "upcoming", "--now", "2030-01-01")
     assert ran.stdout == "upcoming: nothing to report on 2030-01-01; --now reports of another day\n"
+    ran = run("report", data, "--report", "hosts", "--min-count", "5")
+    assert ran.stdout == "hosts: not made with --min-count, since it would reveal small counts\n"
 
 
 def test_report_prints_the_totals_and_writes_every_report(little, printed, report):

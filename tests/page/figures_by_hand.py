@@ -336,8 +336,8 @@ def news(things: dict[str, pd.DataFrame], acts: pd.DataFrame) -> Table:
     return Table(rows)
 
 
-def days_to_come(events: pd.DataFrame, today: pd.Timestamp) -> str:
-    """Return the sentence on the next five days with events."""
+def days_to_come(events: pd.DataFrame, today: pd.Timestamp) -> list[str]:
+    """Return the sentences on the next five days with events."""
     days = []
     for start in range(14):
         day = today + start * DAY
@@ -347,11 +347,12 @@ def days_to_come(events: pd.DataFrame, today: pd.Timestamp) -> str:
         several = ["" if count == 1 else "s" for count in (len(rows), rows["total_accepted"].sum())]
         unsure = (rows["status"] != "confirmed").sum()
         which = f" ({unsure} not confirmed)" if unsure else ""
-        counts = f"{len(rows)} event{several[0]}{which}, {rows['total_accepted'].sum():.0f} RSVP{several[1]}"
+        counts = f"{len(rows)} event{several[0]} to come{which}, {rows['total_accepted'].sum():.0f} RSVP{several[1]}"
         seats = rows[rows["capacity"] > 0]
-        taken = f"{seats['total_accepted'].sum():.0f} of {seats['capacity'].sum():.0f} seats"
-        days.append(f"{day:%a} {day.day} {day:%b}: {counts}, {taken if len(seats) else 'no limit'}")
-    return f"To come on {'; '.join(days[:5])}."
+        taken = f"{seats['total_accepted'].sum():.0f} of {seats['capacity'].sum():.0f} seats taken"
+        taken += f" at {len(seats)} of them" if len(seats) < len(rows) else ""
+        days.append(f"{day:%a} {day.day} {day:%b}: {counts}, {taken if len(seats) else 'no capacity given'}.")
+    return days[:5]
 
 
 def upcoming(events: pd.DataFrame, today: pd.Timestamp) -> Table:

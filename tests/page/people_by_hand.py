@@ -16,6 +16,7 @@ from tests.page.figures_by_hand import (
     Cells,
     Labels,
     Table,
+    Weeks,
     days,
     grouped,
     number,
@@ -47,10 +48,16 @@ def engagement(acts: pd.DataFrame) -> Table:
 
 
 def growth(acts: pd.DataFrame, *keys: tuple[str, Callable[[Any], str]]) -> Table:
-    """Return the people whom acts brought who were not on the list before, by columns as they are shown."""
+    """Return the people whom acts brought who were not on the list before, by columns as they are shown.
+
+    Of these the people of the last week are counted beside.
+    """
     new = acts[acts["is_new"]]
+    is_now = Weeks.of(acts).both(new["date"])[1]
     return grouped(
-        new, [new[name].map(as_shown) for name, as_shown in keys], lambda rows, **_: [number(len(rows))]
+        new,
+        [new[name].map(as_shown) for name, as_shown in keys],
+        lambda rows, **_: [number(len(rows)), number(is_now[rows.index].sum())],
     )
 
 

@@ -53,8 +53,8 @@ HEADINGS = {
     "signatures_by_region": f"Country|Region|{OF_SIGNATURES}",
     "signatures_by_month": "Month|Signatures|People|New|Cumulative",
     "engagement": "Month|People|First|New|Known|Retained|Back|Lapsed|Actions",
-    "growth_by_title": "Action|Title|New",
-    "growth_by_source": "Source|New",
+    "growth_by_title": "Action|Title|New|Now",
+    "growth_by_source": "Source|New|Now",
     "funnel": "Step|People|Of the first step|Of the step before|At least (95%)|At most (95%)|Median days",
     "attribution": "Source|People by first touch|Share|People by last touch|Share",
     "retention": "|".join(["Month", "People", *map(str, range(13))]),
@@ -285,18 +285,21 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
     source, row = max(rising, key=lambda pair: int(pair[1][2]))
     new = {source: int(row[0]) for (source,), row in computed["growth_by_source"].rows.items()}
     without = new.pop("(none)")
-    others = f"{without} came without a source"
     total, count = sum(new.values()) + without, max(new.values())
     most_new = max(new, key=new.__getitem__)
     hosted = acts[acts["action"] == "hosted"].drop_duplicates(["person", "subject"])["person"]
+    most_hosted = hosted.value_counts().max()
     assert re.findall(r'<p class="said"><bdi>(.*?)</bdi>', page.html) == [
-        f"{now} people took part {first} to {last}, {now - before} more than in the period before.",
+        f"{now} people took part {first} to {last}, {now - before} more than before.",
         f"{most[1]} RSVPs are to {title}, {int(most[2])} more than before.",
         f"{source} rose most of all sources: {row[1]} acts, {int(row[2])} more than before.",
-        f"Since the beginning, {most_new} brought most people known to be new: {count} of {total}; {others}.",
-        figures.days_to_come(figures.counted_events(things["event"]), pd.Timestamp(NOW).normalize()),
-        f"Since the beginning, {hosted.nunique()} people hosted, one of them {hosted.value_counts().max()} events.",
+        f"In the period, {weekly['first time'][-1]} people took part for the first time, none known to be new.",
+        f"In all, of {total} people known to be new, {most_new} brought most: {count}; no source: {without}.",
+        f"In all, {hosted.nunique()} people hosted, one of them {most_hosted} events; --report hosts names them.",
     ]
+    assert re.findall("<li>(.*?)</li>", page.html.partition('class="to-come"')[2])[
+        :5
+    ] == figures.days_to_come(figures.counted_events(things["event"]), pd.Timestamp(NOW).normalize())
 
 
 def test_a_changed_cell_is_found(page: Page, computed: dict[str, Table]) -> None:

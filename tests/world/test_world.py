@@ -392,6 +392,15 @@ def check_people_reports(done: list[Row], actions: pd.DataFrame) -> None:
     check_goals(done, actions, 3, None)
 
 
+def newcomers(actions: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return how many new people acts brought by some columns: in all, and in the last week of `activity`."""
+    by_day, weeks = of.growth(actions, keys, "D"), of.activity(actions, "W", count=2).index
+    of_week = [
+        any(start <= day < start + pd.DateOffset(weeks=1) for start in weeks[-1:]) for day in by_day.index
+    ]
+    return pd.DataFrame({"new": by_day.sum(), "now": by_day[of_week].sum()})
+
+
 def check_analyses(reports: Mapping[str, pd.DataFrame], actions: pd.DataFrame) -> None:
     """Check that the report of an archive has those of its acts, and those alone that say something."""
     made = {
@@ -402,8 +411,8 @@ def check_analyses(reports: Mapping[str, pd.DataFrame], actions: pd.DataFrame) -
         "engagement": of.engagement(actions),
         "retention": of.retention(actions),
         "repeats": of.repeats(actions),
-        "growth_by_title": of.growth(actions, ["action", "title"]).sum().to_frame("new"),
-        "growth_by_source": of.growth(actions, ["source"]).sum().to_frame("new"),
+        "growth_by_title": newcomers(actions, ["action", "title"]),
+        "growth_by_source": newcomers(actions, ["source"]),
         "people_by_level": of.people_by_level(actions),
         "acts_by_title": of.acts_by(actions[actions["action"].isin(["wrote", "submitted", "responded"])]),
         "amounts_by_title": of.amounts_by(actions, ["action", "title"]),

@@ -355,6 +355,50 @@ def _figures(acts: Acts, periods: Periods) -> tuple[pd.DataFrame, list[str]]:
     return every.fillna(0).astype("int64"), not_known_to_be_new(first)
 
 
+def newcomers(
+    actions: pd.DataFrame,
+    by: By,
+    period: Duration = "W",
+    *,
+    now: TimeLike | None = None,
+    include: Iterable[str] = (),
+    spelling: Spelling = "merged",
+) -> pd.DataFrame:
+    """Count the people who are new to the list by what brought them, as `growth` does, in all and in the last period.
+
+    Parameters
+    ----------
+    actions
+        one row per act, with person_id, date, number, is_new and the columns of `by`
+    by
+        the columns of what brought them
+    period, now
+        as for `compare`
+    include, spelling
+        as for `growth`
+
+    Returns
+    -------
+    DataFrame
+        indexed by the columns of `by`, most people first
+
+        - new: the number of people whom it brought
+        - now: the number of those whom it brought in the last period of `changes`
+    """
+    acts = Acts.of(actions, "number", IS_NEW, report="growth", include=include, by=by, now=now)
+    first = acts.first_in_archive()
+    new = first[first[IS_NEW].fillna(False)]
+    is_now = _periods(acts, period, None, now).number[new.index] == 1
+    groups = acts.groups(new.index, by, spelling)
+    counts = pd.DataFrame(
+        {"new": groups.number.value_counts(), "now": groups.number[is_now].value_counts()},
+        index=range(len(groups.labels)),
+    )
+    order = groups.ranked(counts["new"])
+    table = counts.fillna(0).astype("int64").iloc[order].set_axis(groups.labels.take(order))
+    return noted(table, acts.notes, [*not_known_to_be_new(first), *groups.notes])
+
+
 def news(
     tables: Mapping[str, pd.DataFrame],
     period: Duration = "W",

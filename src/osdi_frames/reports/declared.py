@@ -12,8 +12,8 @@ from typing import Final
 import pandas as pd
 
 from osdi_frames.reports import measures
-from osdi_frames.reports.change import activity, changes, compare, news
-from osdi_frames.reports.conversion import attribution, funnel, growth
+from osdi_frames.reports.change import activity, changes, compare, newcomers, news
+from osdi_frames.reports.conversion import attribution, funnel
 from osdi_frames.reports.goals import goals
 from osdi_frames.reports.groups import By, Period
 from osdi_frames.reports.known import RECEIPTS
@@ -115,7 +115,7 @@ _CHANGED: Final = "what changed"
 _WHO: Final = "people"
 _ONCE: Final = "A person takes part in a subject once: coming after an RSVP is no other participation."
 _NO_NAME: Final = "(no name)"
-_FIRST_ACT: Final = "The act that brought somebody is their first."
+_FIRST_ACT: Final = "The act that brought somebody is their first. Now: in the last period that is compared."
 _COMING: Final = "Coming to an event counts as an act."
 _LEVELS: Final = (
     "In twelve months: 1 any act, 2 came to an event or took part three times, 3 hosted or took part ten times. Before "
@@ -164,14 +164,17 @@ def _acts_by_title(tables: TablesRead, choices: Choices) -> pd.DataFrame:
 
 
 def _growth_by(*keys: str) -> ReportFunction:
-    """Return the function that counts the people whom acts brought by some columns, whatever the month, most first."""
+    """Return the function that counts the people whom acts brought by some columns."""
 
     def make(tables: TablesRead, choices: Choices) -> pd.DataFrame:
-        acts = tables[COUNTED_ACTS.table]
-        by_month = growth(acts, [*keys], include=choices.include, spelling=choices.spelling)
-        report = by_month.sum().to_frame("new")
-        report.attrs = by_month.attrs
-        return report
+        return newcomers(
+            tables[COUNTED_ACTS.table],
+            [*keys],
+            choices.compare,
+            now=choices.now,
+            include=choices.include,
+            spelling=choices.spelling,
+        )
 
     return make
 
@@ -359,7 +362,7 @@ REPORTS_ON_PEOPLE: Final = (
         replace(COUNTED_PEOPLE, count="new"),
         "growth_by_title",
         "New people by what brought them",
-        own_measures=(Measure("new"),),
+        own_measures=(Measure("new"), Measure("now")),
         function=_growth_by("action", "title"),
         needs=_acts("number", "is_new", "action", "title"),
         part=_WHO,
@@ -369,7 +372,7 @@ REPORTS_ON_PEOPLE: Final = (
         replace(COUNTED_PEOPLE, count="new"),
         "growth_by_source",
         "New people by source",
-        own_measures=(Measure("new"),),
+        own_measures=(Measure("new"), Measure("now")),
         function=_growth_by("source"),
         needs=_acts("number", "is_new", "source"),
         part=_WHO,

@@ -11,10 +11,11 @@ from datetime import datetime
 from typing import Any, Final
 
 import pandas as pd
+import pyarrow as pa
 
+from osdi_frames.arrow import same_texts
 from osdi_frames.clock import on_clock
-from osdi_frames.messages import counted, printable
-from osdi_frames.problems import ProblemKind
+from osdi_frames.messages import counted, printable, status
 from osdi_frames.reports.columns import Clock, zone_for
 from osdi_frames.reports.declared import COUNTED_ACTS
 from osdi_frames.reports.exclusion import ACT
@@ -22,6 +23,7 @@ from osdi_frames.reports.known import Known, latest_time
 from osdi_frames.reports.measures import show_key
 from osdi_frames.reports.result import ReportResult
 from osdi_frames.reports.titles import heading
+from osdi_frames.tables import TABLES
 from osdi_frames.tables.schema import NONE
 
 _TILES: Final = 6
@@ -59,17 +61,19 @@ class Glance:
     """The two periods that are compared; empty without any."""
     tiles: list[Tile]
     sentences: list[str]
+    to_come: list[str]
+    """The next days with events, a sentence each."""
     attention: list[str]
     """What may be wrong or missing, as sentences."""
 
 
 def glance(made: ReportResult, now: datetime) -> Glance:
     """Return what a report says at a glance; `now` is the present."""
-    said = (_people, _most, _rising, _newcomers, _to_come, _hosts)
+    said = (_people, _most, _rising, _newcomers, _hosts)
     sentences = [sentence for of_report in said for sentence in of_report(made)]
-    attention = [*_attention(made, now)]
+    to_come, attention = [*_to_come(made)], [*_attention(made, now)]
     if not {"activity", "changes"} <= made.keys():
-        return Glance("", [], sentences, attention)
+        return Glance("", [], sentences, to_come, attention)
     changes, weeks = made["changes"], made["activity"]
     half = weeks[len(weeks) // 2 :]
     often = (
@@ -79,7 +83,7 @@ def glance(made: ReportResult, now: datetime) -> Glance:
     )
     names = ["people", "first time", *often.index][:_TILES]
     tiles = [_tile(str(name), changes, half[name].tolist()) for name in names]
-    return Glance(changes.attrs["period"], tiles, sentences, attention)
+    return Glance(changes.attrs["period"], tiles, sentences, to_come, attention)
 
 
 def _tile(name: str, changes: pd.DataFrame, counts: list[int]) -> Tile:
@@ -104,7 +108,7 @@ def _people(made: ReportResult) -> Iterator[str]:
         return
     chance = ", which chance alone can make" if row["by_chance"] and row["change"] else ""
     people = counted(row["now"], "person", "people")
-    yield f"{people} took part {periods['now']}, {_than(row['change'])} in the period before{chance}."
+    yield f"{people} took part {periods['now']}, {_than(row['change'])} before{chance}."
 
 
 def _most(made: ReportResult) -> Iterator[str]:
@@ -137,41 +141,59 @@ def _rising(made: ReportResult) -> Iterator[str]:
 
 
 def _newcomers(made: ReportResult) -> Iterator[str]:
-    """Yield the source that brought most of the people who are new to the list."""
-    new = made["growth_by_source"]["new"] if "growth_by_source" in made else pd.Series(dtype="int64")
-    if not (named := new.drop(NONE, errors="ignore")).any():
+    """Yield which source brought most of the people who are new to the list: in the period, and in all."""
+    if "growth_by_source" not in made:
         return
-    source, without = printable(str(named.idxmax())), int(new.get(NONE, 0))
-    others = f"; {without:,} came without a source" if without else ""
-    brought = f"{named.max():,} of {new.sum():,}{others}"
-    yield f"Since the beginning, {source} brought most people known to be new: {brought}."
+    new = made["growth_by_source"]
+    if new["now"].any():
+        yield _brought(new["now"], "In the period")
+    elif "changes" in made and (row := _rows(made["changes"]).get("first time")) and row["now"]:
+        people = counted(row["now"], "person", "people")
+        yield f"In the period, {people} took part for the first time, none known to be new."
+    if new["new"].any():
+        yield _brought(new["new"], "In all")
+
+
+def _brought(new: pd.Series, when: str) -> str:
+    """Return how many people are new, and the source that brought most of them.
+
+    >>> _brought(pd.Series({"email": 3, NONE: 1}), "In all")
+    'In all, of 4 people known to be new, email brought most: 3; no source: 1.'
+    """
+    named, without = new.drop(NONE, errors="ignore"), int(new.get(NONE, 0))
+    people = f"{when}, of {counted(int(new.sum()), 'person', 'people')} known to be new"
+    if not named.any():
+        return f"{people}, none came by a source."
+    others = f"; no source: {without:,}" if without else ""
+    return f"{people}, {printable(str(named.idxmax()))} brought most: {named.max():,}{others}."
 
 
 def _to_come(made: ReportResult) -> Iterator[str]:
-    """Yield the next days with events, and how full these are."""
+    """Yield each of the next days with events, and how full these are."""
     if "upcoming" not in made:
         return
     events = made["upcoming"]
-    days = []
     for day, rows in list(events.groupby(events["start_date"].dt.normalize()))[:_DAYS]:
-        limited, unsure = rows[rows["fill_rate"].notna()], int(rows["status"].notna().sum())
-        seats = (
-            f"{limited['rsvps'].sum():,} of {limited['capacity'].sum():,} seats"
-            if len(limited)
-            else "no limit"
-        )
-        counts = f"{counted(len(rows), 'event')}{f' ({unsure} not confirmed)' if unsure else ''}"
-        days.append(
-            f"{day:%a} {day.day} {day:%b}: {counts}, {counted(int(rows['rsvps'].sum()), 'RSVP')}, {seats}"
-        )
-    yield f"To come on {'; '.join(days)}."
+        unsure = int(rows["status"].notna().sum())
+        which = f"{counted(len(rows), 'event')} to come{f' ({unsure} not confirmed)' if unsure else ''}"
+        rsvps = counted(int(rows["rsvps"].sum()), "RSVP")
+        yield f"{day:%a} {day.day} {day:%b}: {which}, {rsvps}, {_seats(rows)}."
+
+
+def _seats(events: pd.DataFrame) -> str:
+    """Return how many seats of events are taken, and of how many events this is known."""
+    limited = events[events["fill_rate"].notna()]
+    if limited.empty:
+        return "no capacity given"
+    some = f" at {len(limited):,} of them" if len(limited) < len(events) else ""
+    return f"{limited['rsvps'].sum():,} of {limited['capacity'].sum():,} seats taken{some}"
 
 
 def _hosts(made: ReportResult) -> Iterator[str]:
-    """Yield how many people host events, without naming anybody."""
+    """Yield how many people host events, without naming anybody, and what names them."""
     if len(counts := hosted(made).drop_duplicates()["person_id"].value_counts()):
         people, most = counted(len(counts), "person", "people"), counted(int(counts.iloc[0]), "event")
-        yield f"Since the beginning, {people} hosted, one of them {most}."
+        yield f"In all, {people} hosted, one of them {most}; --report hosts names them."
 
 
 def hosted(made: ReportResult) -> pd.DataFrame:
@@ -195,15 +217,13 @@ def _attention(made: ReportResult, now: datetime) -> Iterator[str]:
     """Yield what is incomplete, doubtful, old or unknown."""
     for text in made.incomplete:
         yield f"{text[:1].upper()}{text[1:]}."
-    if made.below is None and COUNTED_ACTS.table in made.tables:
-        yield from _of_dates(made.tables[COUNTED_ACTS.table], now)
+    if made.below is None:
+        if COUNTED_ACTS.table in made.tables:
+            yield from _of_dates(made.tables[COUNTED_ACTS.table], now)
+        yield from _of_statuses(made)
     if made.inspection is None:
         return
     by_key = made.inspection.by_key
-    counts = by_key[by_key["problem"] == ProblemKind.UNKNOWN_STATUS]["count"]
-    if len(counts):
-        number = counted(int(counts.sum()), "record has a status", "records have a status")
-        yield f"{number} that osdi-frames does not know; they are counted, and osdi-frames check lists them."
     errors = int(by_key.loc[by_key["severity"] == "error", "count"].sum())
     if errors:
         yield f"{counted(errors, 'problem')} of what was read: something may be missing."
@@ -222,3 +242,19 @@ def _of_dates(actions: pd.DataFrame, now: datetime) -> Iterator[str]:
         yield f"The newest act is {counted(age.days, 'day')} old, of {show_key(known.newest.normalize())}."
     if known.note:
         yield f"{known.note[:1].upper()}{known.note[1:]}."
+
+
+def _of_statuses(made: ReportResult) -> Iterator[str]:
+    """Yield how many counted rows have a status that no declaration knows, and the most frequent of these."""
+    for name, rows in made.tables.items():
+        element = TABLES[name].element
+        if not element.statuses or "status" not in rows:
+            continue
+        counts = rows["status"].dropna().astype("str").value_counts()
+        known = same_texts(pa.array(counts.index, pa.string()), element.known_statuses).to_pylist()
+        if len(unknown := counts.drop(known)):
+            number = counted(int(unknown.sum()), f"{element.name} has", f"{name} have")
+            yield (
+                f"{number} an unknown status, as {status(unknown.index[0])}; "
+                f"{'it is' if unknown.sum() == 1 else 'they are'} counted."
+            )

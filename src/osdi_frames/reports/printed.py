@@ -55,21 +55,23 @@ def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, wid
     said, wrapped = glance(made, now), partial(fill, width=width, subsequent_indent="  ")
     headline, *notes = (line for line in lines if not line.startswith(UNKNOWN_NEW))
     attention = (f"! {text}" for text in said.attention)
-    shown = [*map(wrapped, [headline, *attention, *said.sentences, *notes])]
+    shown = [*map(wrapped, [headline, *attention, *said.sentences, *said.to_come, *notes])]
     reports = {declared.name: (declared, frame) for declared, frame in made.reports if len(frame)}
-    order = [name for name in dict.fromkeys([*_FIRST, *reports]) if name in reports]
-    others = [*order, HOSTS.name] if len(hosted(made)) else order
-    while True:
-        end = (
-            ["", wrapped(f"others, by --report NAME or all by --all: {_together(others)}")] if others else []
-        )
-        end += [] if made.inspection else [_NOT_INSPECTED]
-        room = height - "\n".join([*shown, *end]).count("\n") - _AROUND
-        if room < _ROWS or not {*others[:1]} & reports.keys():
-            return "\n".join([*shown, *end])
+    others = [name for name in dict.fromkeys([*_FIRST, *reports]) if name in reports]
+    asked = [HOSTS.name] if len(hosted(made)) and HOSTS.name not in others else []
+    end = _end(made, [*others, *asked], wrapped)
+    while others and (room := height - "\n".join([*shown, *end]).count("\n") - _AROUND) >= _ROWS:
         declared, frame = reports[others.pop(0)]
         top = min(room, _EVENTS if declared == UPCOMING else _ROWS)
         shown += ["", declared.heading, table(declared, frame, top=top, width=width)]
+        end = _end(made, [*others, *asked], wrapped)
+    return "\n".join([*shown, *end])
+
+
+def _end(made: ReportResult, others: list[str], wrapped: Callable[[str], str]) -> list[str]:
+    """Return the last lines of the first screen: the names of the reports that it does not show, and a hint."""
+    named = wrapped(f"others, by --report NAME or all by --all: {_together(others)}")
+    return [*(["", named] if others else []), *([] if made.inspection else [_NOT_INSPECTED])]
 
 
 def _together(names: Iterable[str]) -> str:

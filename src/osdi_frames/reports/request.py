@@ -25,13 +25,13 @@ from osdi_frames.tables import TABLES
 from osdi_frames.tables.events import EVENT
 from osdi_frames.tables.resource import GONE_SINCE
 
-#: The columns of tables that the headline figures need, whatever the reports.
+#: The columns of tables that the headline figures and what needs attention are made of, whatever the reports.
 HEADLINE: Final = {
-    "events": ("event_id", "event_campaign_id", "total_accepted", "start_date"),
+    "events": ("event_id", "event_campaign_id", "total_accepted", "start_date", "status"),
     "signatures": ("person_id", "created_date"),
 }
 #: The same for attendances, which are read only if a report counts them.
-_OF_RSVPS: Final = ("event_id", "person_id", "attended", "created_date")
+_OF_RSVPS: Final = ("event_id", "person_id", "attended", "created_date", "status")
 #: The columns of every version of events, for reports on growth.
 _STATES: Final = ("event_id", "fetched_at", "total_accepted", "event_campaign_id", "source_file")
 #: The columns for the map: without towns of people, whose coordinates it rounds to ten kilometres.
