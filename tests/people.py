@@ -170,7 +170,7 @@ def check_hosts(rows: list[Act], actions: pd.DataFrame) -> None:
 def reached(rows: list[Act], steps: list[str], limit: timedelta) -> tuple[dict[str, tuple[Act, list]], int]:
     """Return each person's best start with the times of its steps, and how many have no start that counts."""
     last, found, begun = newest(rows), {}, set()
-    dated = [row for row in counted(rows) if row["person_id"] and row["date"]]
+    dated = [row for row in counted(known(rows)) if row["person_id"] and row["date"]]
     for row in dated:
         person = row["person_id"]
         if row["action"] != steps[0]:
@@ -218,7 +218,7 @@ def check_funnel(made: pd.DataFrame, people: list[int]) -> None:
 
 
 def check_steps(rows: list[Act], actions: pd.DataFrame, steps, days) -> None:
-    found, aside = reached(known(rows), steps, timedelta(days=days))
+    found, aside = reached(rows, steps, timedelta(days=days))
     made = of.funnel(actions, steps, within=f"{days}D")
     assert made.index.tolist() == steps
     chains = [times for _, times in found.values()]
