@@ -81,7 +81,10 @@ def test_the_report_of_an_archive_lists_the_events_to_come():
     archive = of.open({"_embedded": {"osdi:events": events}})
     assert archive.report(now=NOW)["upcoming"].index.tolist() == ["Day 1", "Day 14"]
     assert "Fri 2026-05-01 18:00" in archive.report(now=NOW).text("upcoming")
-    assert "upcoming" not in archive.report(now=NOW + timedelta(days=60))
+    assert archive.report(now=NOW)["upcoming"].attrs["later"] == 1
+    later = archive.report(now=NOW + timedelta(days=60))["upcoming"]
+    assert later.empty
+    assert later.attrs["period"] == "2026-06-30 to 2026-07-13"
 
 
 @pytest.mark.parametrize("wrong", [{"days": 0}, {"now": "soon"}])

@@ -337,22 +337,33 @@ def news(things: dict[str, pd.DataFrame], acts: pd.DataFrame) -> Table:
 
 
 def days_to_come(events: pd.DataFrame, today: pd.Timestamp) -> list[str]:
-    """Return the sentences on the next five days with events."""
-    days = []
-    for start in range(14):
-        day = today + start * DAY
-        rows = events[events["start_date"].between(day, day + DAY, inclusive="left")]
-        if rows.empty:
-            continue
-        several = ["" if count == 1 else "s" for count in (len(rows), rows["total_accepted"].sum())]
-        unsure = (rows["status"] != "confirmed").sum()
-        which = f" ({unsure} not confirmed)" if unsure else ""
-        counts = f"{len(rows)} event{several[0]} to come{which}, {rows['total_accepted'].sum():.0f} RSVP{several[1]}"
-        seats = rows[rows["capacity"] > 0]
-        taken = f"{seats['total_accepted'].sum():.0f} of {seats['capacity'].sum():.0f} seats taken"
-        taken += f" at {len(seats)} of them" if len(seats) < len(rows) else ""
-        days.append(f"{day:%a} {day.day} {day:%b}: {counts}, {taken if len(seats) else 'no capacity given'}.")
-    return days[:5]
+    """Return the sentences on the next 14 days, and on the first five of them with events."""
+
+    def several(count: float, noun: str) -> str:
+        return f"{count:.0f} {noun}{'' if count == 1 else 's'}"
+
+    rows = events[events["start_date"].between(today, today + 14 * DAY, inclusive="left")]
+    by_day = [*rows.groupby(rows["start_date"].dt.floor("D"))]
+    later = (events["start_date"] >= today + 14 * DAY).sum()
+    number = (
+        f"{several(len(rows), 'event')} on {several(len(by_day), 'day')}{f', {later} later' if later else ''}"
+    )
+    said = [f"To come {today:%Y-%m-%d} to {today + 13 * DAY:%Y-%m-%d}: {number}."]
+    for day, of_day in by_day[:5]:
+        parts = []
+        for status, some in sorted(of_day.groupby("status"), key=lambda pair: pair[0] != "confirmed"):
+            which = several(len(some), "event") if status == "confirmed" else f'{len(some)} "{status}"'
+            seats = some[some["capacity"] > 0]
+            taken = f"{seats['total_accepted'].sum():.0f} of {seats['capacity'].sum():.0f} seats taken"
+            taken += f" at {len(seats)} of them" if len(seats) < len(some) else ""
+            full = f", {taken if len(seats) else 'no capacity given'}" if status == "confirmed" else ""
+            parts.append(f"{which} with {several(some['total_accepted'].sum(), 'RSVP')}{full}")
+        said.append(f"{day:%a} {day.day} {day:%b}: {'; '.join(parts)}.")
+    if rest := by_day[5:]:
+        said.append(
+            f"Then {several(sum(len(some) for _, some in rest), 'event')} on {several(len(rest), 'day')} more."
+        )
+    return said
 
 
 def upcoming(events: pd.DataFrame, today: pd.Timestamp) -> Table:

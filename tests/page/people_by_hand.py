@@ -50,15 +50,18 @@ def engagement(acts: pd.DataFrame) -> Table:
 def growth(acts: pd.DataFrame, *keys: tuple[str, Callable[[Any], str]]) -> Table:
     """Return the people whom acts brought who were not on the list before, by columns as they are shown.
 
-    Of these the people of the last week are counted beside.
+    Of the last week those who took part for the first time, and those of whom nobody knows whether they are new, are
+    counted beside.
     """
-    new = acts[acts["is_new"]]
-    is_now = Weeks.of(acts).both(new["date"])[1]
-    return grouped(
-        new,
-        [new[name].map(as_shown) for name, as_shown in keys],
-        lambda rows, **_: [number(len(rows)), number(is_now[rows.index].sum())],
-    )
+    is_now = Weeks.of(acts).both(acts["date"])[1] & acts["is_first"]
+    first = acts[acts["is_new"] | is_now]
+
+    def measure(rows: pd.DataFrame, **_: Any) -> Cells:
+        now = rows[is_now[rows.index]]
+        counts = (rows["is_new"].sum(), now["is_new"].sum(), len(now), (~now["is_known"]).sum())
+        return [number(count) for count in counts]
+
+    return grouped(first, [first[name].map(as_shown) for name, as_shown in keys], measure)
 
 
 def furthest(times: dict[str, list[pd.Timestamp]], steps: Sequence[str]) -> list[pd.Timestamp]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -53,8 +54,8 @@ HEADINGS = {
     "signatures_by_region": f"Country|Region|{OF_SIGNATURES}",
     "signatures_by_month": "Month|Signatures|People|New|Cumulative",
     "engagement": "Month|People|First|New|Known|Retained|Back|Lapsed|Actions",
-    "growth_by_title": "Action|Title|New|Now",
-    "growth_by_source": "Source|New|Now",
+    "growth_by_title": "Action|Title|New|Now|First|Unknown",
+    "growth_by_source": "Source|New|Now|First|Unknown",
     "funnel": "Step|People|Of the first step|Of the step before|At least (95%)|At most (95%)|Median days",
     "attribution": "Source|People by first touch|Share|People by last touch|Share",
     "retention": "|".join(["Month", "People", *map(str, range(13))]),
@@ -280,26 +281,44 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
     before, now = weekly["people"][-2:]
     titles, sources = ({**computed[f"changes_by_{by}"].rows} for by in ("title", "source"))
     (_, title), most = max(titles.items(), key=lambda pair: int(pair[1][1]))
-    del sources["(none)",]
+    more_without = int(sources.pop(("(none)",))[2])
     rising = [(source, row) for (source,), row in sources.items() if not row[4]]
     source, row = max(rising, key=lambda pair: int(pair[1][2]))
-    new = {source: int(row[0]) for (source,), row in computed["growth_by_source"].rows.items()}
-    without = new.pop("(none)")
-    total, count = sum(new.values()) + without, max(new.values())
-    most_new = max(new, key=new.__getitem__)
+    new, new_now, first_now, unknown = (
+        {source: int(row[at]) for (source,), row in computed["growth_by_source"].rows.items()}
+        for at in range(4)
+    )
+    assert sum(first_now.values()) == weekly["first time"][-1]
+    assert sum(new_now.values()) == 0
+    (total_first, brought_first), (total, brought) = map(by_source, (first_now, new))
     hosted = acts[acts["action"] == "hosted"].drop_duplicates(["person", "subject"])["person"]
     most_hosted = hosted.value_counts().max()
-    assert re.findall(r'<p class="said"><bdi>(.*?)</bdi>', page.html) == [
+    said = re.findall(r'<p class="said"><bdi>(.*?)</bdi>', page.html)
+    assert [*map(plain, said)] == [
         f"{now} people took part {first} to {last}, {now - before} more than before.",
+        f"{total_first} of them took part for the first time ({brought_first}).",
+        f"Of these, none is known to be new; of {sum(unknown.values())} it is not known.",
         f"{most[1]} RSVPs are to {title}, {int(most[2])} more than before.",
-        f"{source} rose most of all sources: {row[1]} acts, {int(row[2])} more than before.",
-        f"In the period, {weekly['first time'][-1]} people took part for the first time, none known to be new.",
-        f"In all, of {total} people known to be new, {most_new} brought most: {count}; no source: {without}.",
-        f"In all, {hosted.nunique()} people hosted, one of them {most_hosted} events; --report hosts names them.",
+        f"{source} rose most of all sources, by {int(row[2])} to {row[1]} acts; no source: by {more_without}.",
+        f"In all, {total} people are known to be new ({brought}).",
+        f"In all, {hosted.nunique()} people hosted, one of them {most_hosted} events; the report hosts names them.",
     ]
-    assert re.findall("<li>(.*?)</li>", page.html.partition('class="to-come"')[2])[
-        :5
-    ] == figures.days_to_come(figures.counted_events(things["event"]), pd.Timestamp(NOW).normalize())
+    to_come = page.html.partition('class="to-come"')[2].partition("</ul>")[0]
+    assert [plain(sentence) for sentence in re.findall("<li>(.*?)</li>", to_come)] == figures.days_to_come(
+        figures.counted_events(things["event"]), pd.Timestamp(NOW).normalize()
+    )
+
+
+def by_source(counts: dict[str, int]) -> tuple[int, str]:
+    """Return how many people came, and how many by the first source of those that brought most, and without any."""
+    named = {source: count for source, count in counts.items() if source != "(none)"}
+    most = max(named, key=named.__getitem__)
+    return sum(counts.values()), f"{named[most]} by {most}, {counts['(none)']} without a source"
+
+
+def plain(text: str) -> str:
+    """Return the text of an element without the tags of its dates."""
+    return html.unescape(re.sub("</?time>", "", text))
 
 
 def test_a_changed_cell_is_found(page: Page, computed: dict[str, Table]) -> None:

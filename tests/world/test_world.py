@@ -393,12 +393,28 @@ def check_people_reports(done: list[Row], actions: pd.DataFrame) -> None:
 
 
 def newcomers(actions: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return how many new people acts brought by some columns: in all, and in the last week of `activity`."""
-    by_day, weeks = of.growth(actions, keys, "D"), of.activity(actions, "W", count=2).index
+    """Return how many new people acts brought by some columns: in all, and in the last week of `activity`.
+
+    Of this week the people who took part for the first time, and those of whom it is not known whether they are new,
+    are counted beside.
+    """
+    known = actions["is_new"].map({True: "new", False: "old"}).astype("str").fillna("unknown")
+    everyone, weeks = actions.assign(is_new=True, known=known), of.activity(actions, "W", count=2).index
+    by_day = of.growth(everyone, [*keys, "known"], "D")
     of_week = [
         any(start <= day < start + pd.DateOffset(weeks=1) for start in weeks[-1:]) for day in by_day.index
     ]
-    return pd.DataFrame({"new": by_day.sum(), "now": by_day[of_week].sum()})
+    found = pd.DataFrame({"in all": by_day.sum(), "now": by_day[of_week].sum()}).reset_index("known")
+    is_new, is_unknown = (found["known"] == name for name in ("new", "unknown"))
+    counts = {
+        "new": found["in all"].where(is_new, 0),
+        "now": found["now"].where(is_new, 0),
+        "first": found["now"],
+        "unknown": found["now"].where(is_unknown, 0),
+    }
+    table = pd.DataFrame(counts).groupby(level=[*range(len(keys))]).sum()
+    table = table[table.any(axis=1)].sort_values("new", ascending=False, kind="stable")
+    return table.rename_axis(keys[0] if len(keys) == 1 else keys)
 
 
 def check_analyses(reports: Mapping[str, pd.DataFrame], actions: pd.DataFrame) -> None:

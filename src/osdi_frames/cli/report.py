@@ -33,7 +33,7 @@ from osdi_frames.shortcuts import report, write_report
 from osdi_frames.shown_report import ShownReport
 
 #: Lines of the first screen of 40, between the command and the next prompt; and those that say what was written.
-_SCREEN, _OF_FILES = 36, 3
+_SCREEN, _OF_FILES = 38, 3
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "xlsx": "Excel"}
 
 
@@ -88,20 +88,19 @@ def _text(
     ]
     if not every:
         made = [declared.name for declared, frame in found.reports if len(frame)]
-        day = f"{moment(now) or datetime.now(UTC):%Y-%m-%d}"
-        published = {declared.name for declared in OF_ARCHIVES if declared.is_published or not found.below}
-        reports += [
-            f"{name}: nothing to report on {day}; --now reports of another day"
-            if name in published
-            else f"{name}: not made with --min-count, since it would reveal small counts"
-            for name in names
-            if name not in made
-        ]
+        reports += [f"{name}: {_why_not(found, name, now)}" for name in names if name not in made]
         return "\n\n".join(reports)
     if empty := [declared.heading for declared, frame in found.reports if frame.empty]:
         reports.append(f"nothing to report: {'; '.join(empty)}")
     wrapped = (fill(line, width, subsequent_indent="  ") for line in lines)
     return "\n\n".join(["\n".join(wrapped), *reports])
+
+
+def _why_not(found: ShownReport, name: str, now: Any) -> str:
+    """Return why a report that was asked for has no rows."""
+    if found.below and not next(declared for declared in OF_ARCHIVES if declared.name == name).is_published:
+        return "not made with --min-count, since it would reveal small counts"
+    return f"nothing to report on {moment(now) or datetime.now(UTC):%Y-%m-%d}; --now reports of another day"
 
 
 @runs("osdi-frames report data --out report")

@@ -7,6 +7,7 @@ from importlib import resources
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 from osdi_frames.messages import counted
 from osdi_frames.page import sections, tables
@@ -15,6 +16,7 @@ from osdi_frames.reports.result import ReportResult
 
 #: What a line that names what is not counted says to those who call functions or commands.
 _HOW_TO_INCLUDE = re.compile("; include=.*")
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
 
 def text(name: str) -> str:
@@ -32,8 +34,14 @@ def rendered(template: str, **values: Any) -> str:
         loader=jinja2.FunctionLoader(text),
     )
     environment.filters["anchor"] = lambda part: part.lower().replace(" ", "-")
+    environment.filters["unbroken"] = _unbroken
     environment.globals.update(counted=counted, printed=tables.PRINTED, points=sections.points, show=show)
     return environment.get_template(template).render(values)
+
+
+def _unbroken(text: str) -> Markup:
+    """Return a text whose dates are elements, which page.css breaks nowhere."""
+    return Markup(_DATE.sub(r"<time>\g<0></time>", str(escape(text))))  # noqa: S704 (escaped)
 
 
 def notes(made: ReportResult) -> list[str]:

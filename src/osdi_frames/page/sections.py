@@ -77,7 +77,7 @@ def parts(made: ReportResult, *, rows: int = tables.ROWS, draws: bool = True) ->
         if declared.name == CURVE:
             continue
         sections = found.setdefault((declared.part or declared.read_from).capitalize(), [])
-        if len(made.tables[declared.read_from]):
+        if len(made.tables[declared.read_from]) and (len(report) or declared.function is None):
             sections.append(_of_report(declared, report, rows, made.notes, draws=draws))
     for part, section in _figures(made) if draws else ():
         found.setdefault(part, []).append(section)

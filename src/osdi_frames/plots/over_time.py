@@ -143,7 +143,8 @@ def draw_compared(now: pd.Series, before: pd.Series, *, ax: Axes | None, title: 
         return ax
     times = pd.DatetimeIndex(now.index)
     at = _days(times)
-    names = [_named(now, "periods"), _named(before, "periods before")]
+    periods = periods_of(times)
+    names = [_named(now, periods), _named(before, f"{periods} before")]
     [past] = ax.plot(at, before.to_numpy(), color=colors.GREY, linestyle="--", linewidth=1)
     ax.fill_between(at, now.to_numpy(), color=colors.MAIN, alpha=0.15, linewidth=0)
     [line] = ax.plot(at, now.to_numpy(), color=colors.MAIN, linewidth=2)

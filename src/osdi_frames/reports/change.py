@@ -384,19 +384,23 @@ def newcomers(
 
         - new: the number of people whom it brought
         - now: the number of those whom it brought in the last period of `changes`
+        - first: the number of people whose first act in the archive it brought in this period, new to the list or not
+        - unknown: the number of these of whom it is not known whether they are new
     """
     acts = Acts.of(actions, "number", IS_NEW, report="growth", include=include, by=by, now=now)
     first = acts.first_in_archive()
-    new = first[first[IS_NEW].fillna(False)]
-    is_now = _periods(acts, period, None, now).number[new.index] == 1
-    groups = acts.groups(new.index, by, spelling)
-    counts = pd.DataFrame(
-        {"new": groups.number.value_counts(), "now": groups.number[is_now].value_counts()},
-        index=range(len(groups.labels)),
-    )
+    is_now, is_new = _periods(acts, period, None, now).number[first.index] == 1, first[IS_NEW]
+    are_counted = {
+        "new": is_new.fillna(False),
+        "now": is_now & is_new.fillna(False),
+        "first": is_now,
+        "unknown": is_now & is_new.isna(),
+    }
+    groups = acts.groups(first.index, by, spelling)
+    counts = pd.DataFrame(are_counted).astype("int64").groupby(groups.number.to_numpy()).sum()
     order = groups.ranked(counts["new"])
-    table = counts.fillna(0).astype("int64").iloc[order].set_axis(groups.labels.take(order))
-    return noted(table, acts.notes, [*not_known_to_be_new(first), *groups.notes])
+    table = counts.iloc[order].set_axis(groups.labels.take(order))
+    return noted(table[table.any(axis=1)], acts.notes, [*not_known_to_be_new(first), *groups.notes])
 
 
 def news(

@@ -22,7 +22,14 @@ from osdi_frames.reports.participation import acts_by, amounts_by, engagement, r
 from osdi_frames.reports.report import Choices, Joined, Report, ReportFunction, Subject, TablesRead
 from osdi_frames.reports.spelling import NO_SOURCE
 from osdi_frames.reports.supporters import hosts, people_by_level
-from osdi_frames.reports.titles import CAMPAIGN_TITLES, EVENT_TITLES, PERSON_NAME, PETITION_TITLES, heading
+from osdi_frames.reports.titles import (
+    CAMPAIGN_TITLES,
+    EVENT_TITLES,
+    PERSON_NAME,
+    PETITION_TITLES,
+    distinct_labels,
+    heading,
+)
 from osdi_frames.reports.upcoming import upcoming
 from osdi_frames.tables.actions import ACTION_NAMES
 from osdi_frames.tables.schema import NONE
@@ -115,13 +122,17 @@ _CHANGED: Final = "what changed"
 _WHO: Final = "people"
 _ONCE: Final = "A person takes part in a subject once: coming after an RSVP is no other participation."
 _NO_NAME: Final = "(no name)"
-_FIRST_ACT: Final = "The act that brought somebody is their first. Now: in the last period that is compared."
+_FIRST_ACT: Final = (
+    "The act that brought somebody is their first. Now: in the last period that is compared. First: who took part for "
+    "the first time in it, new or not; unknown: of these, those of whom it is not known whether they are new."
+)
+_GROWTH: Final = tuple(map(Measure, ("new", "now", "first", "unknown")))
 _COMING: Final = "Coming to an event counts as an act."
 _LEVELS: Final = (
     "In twelve months: 1 any act, 2 came to an event or took part three times, 3 hosted or took part ten times. Before "
     "is a month before the newest act; lapsing: no act in the last three months."
 )
-_MOVED: Final = "First the five that rose most, then the five that fell most."
+_MOVED: Final = "First up to five that rose most, then up to five that fell most."
 _TITLES: Final = ("title", "created_date", "gone_since", "fetched_at")
 
 
@@ -182,8 +193,9 @@ def _growth_by(*keys: str) -> ReportFunction:
 def _hosts(tables: TablesRead, choices: Choices) -> pd.DataFrame:
     """Return the report of hosts by their names."""
     report = hosts(tables[COUNTED_ACTS.table], tables.get("people"), include=choices.include)
-    names = report.pop("title") if "title" in report else pd.Series(index=report.index, dtype="str")
-    return report.set_index(names.fillna(_NO_NAME).where(names.index != NONE, NONE).rename("host"))
+    titles = report.pop("title").fillna(_NO_NAME) if "title" in report else [_NO_NAME] * len(report)
+    names = {key: None if key == NONE else name for key, name in zip(report.index, titles, strict=True)}
+    return report.rename(index=distinct_labels(names)).rename_axis("host")
 
 
 def _without_total(name: str) -> Measure:
@@ -362,7 +374,7 @@ REPORTS_ON_PEOPLE: Final = (
         replace(COUNTED_PEOPLE, count="new"),
         "growth_by_title",
         "New people by what brought them",
-        own_measures=(Measure("new"), Measure("now")),
+        own_measures=_GROWTH,
         function=_growth_by("action", "title"),
         needs=_acts("number", "is_new", "action", "title"),
         part=_WHO,
@@ -372,7 +384,7 @@ REPORTS_ON_PEOPLE: Final = (
         replace(COUNTED_PEOPLE, count="new"),
         "growth_by_source",
         "New people by source",
-        own_measures=(Measure("new"), Measure("now")),
+        own_measures=_GROWTH,
         function=_growth_by("source"),
         needs=_acts("number", "is_new", "source"),
         part=_WHO,
@@ -447,9 +459,9 @@ REPORTS_ON_PEOPLE: Final = (
 )
 
 HOSTS: Final = Report(
-    replace(COUNTED_ACTS, count="rsvps", unit="RSVPs"),
+    replace(COUNTED_ACTS, count="events", unit="events"),
     "hosts",
-    "RSVPs by host",
+    "Events by host",
     own_measures=(
         _without_total("events"),
         _without_total("rsvps"),

@@ -28,6 +28,7 @@ from osdi_frames.tables.schema import NONE
 
 _TILES: Final = 6
 _DAYS: Final = 5  # with events to come
+_AHEAD: Final = pd.Timedelta(days=1)  # the wall clock of an event can be ahead of the present
 _OLD: Final = pd.Timedelta(days=14)  # without an act for longer, a pull or a delivery may be missing
 #: What acts are called with the title of what they are about: one, and several.
 _ACTS_ON: Final[Mapping[str, tuple[str, str]]] = {
@@ -69,7 +70,7 @@ class Glance:
 
 def glance(made: ReportResult, now: datetime) -> Glance:
     """Return what a report says at a glance; `now` is the present."""
-    said = (_people, _most, _rising, _newcomers, _hosts)
+    said = (_people, _first_time, _most, _rising, _new, _hosts)
     sentences = [sentence for of_report in said for sentence in of_report(made)]
     to_come, attention = [*_to_come(made)], [*_attention(made, now)]
     if not {"activity", "changes"} <= made.keys():
@@ -111,6 +112,21 @@ def _people(made: ReportResult) -> Iterator[str]:
     yield f"{people} took part {periods['now']}, {_than(row['change'])} before{chance}."
 
 
+def _first_time(made: ReportResult) -> Iterator[str]:
+    """Yield which source brought most of those who took part for the first time, and how many of them are new."""
+    if not {"changes", "growth_by_source"} <= made.keys():
+        return
+    brought = made["growth_by_source"]
+    first, new, unknown = (int(brought[name].sum()) for name in ("first", "now", "unknown"))
+    if first:
+        are_new = (
+            f"{counted(new, 'is', 'are') if new else 'none is'} known to be new{_by_source(brought['now'])}"
+        )
+        rest = f"; of {unknown:,} it is not known" if unknown else ""
+        yield f"{first:,} of them took part for the first time{_by_source(brought['first'])}."
+        yield f"Of these, {are_new}{rest}."
+
+
 def _most(made: ReportResult) -> Iterator[str]:
     """Yield what the most acts were about."""
     titles = _rows(made["changes_by_title"]) if "changes_by_title" in made else {}
@@ -136,36 +152,28 @@ def _rising(made: ReportResult) -> Iterator[str]:
         yield "No source brought more acts than chance alone can make."
         return
     source = max(rising, key=lambda source: rising[source]["change"])
-    acts, change = counted(rising[source]["now"], "act"), _than(rising[source]["change"])
-    yield f"{printable(str(source))} rose most of all sources: {acts}, {change} before."
+    acts, change = counted(rising[source]["now"], "act"), rising[source]["change"]
+    without = _rows(made["changes_by_source"]).get(NONE, {"change": 0})["change"]
+    others = f"; no source: by {without:,}" if without >= change else ""
+    yield f"{printable(str(source))} rose most of all sources, by {change:,} to {acts}{others}."
 
 
-def _newcomers(made: ReportResult) -> Iterator[str]:
-    """Yield which source brought most of the people who are new to the list: in the period, and in all."""
-    if "growth_by_source" not in made:
-        return
-    new = made["growth_by_source"]
-    if new["now"].any():
-        yield _brought(new["now"], "In the period")
-    elif "changes" in made and (row := _rows(made["changes"]).get("first time")) and row["now"]:
-        people = counted(row["now"], "person", "people")
-        yield f"In the period, {people} took part for the first time, none known to be new."
-    if new["new"].any():
-        yield _brought(new["new"], "In all")
+def _new(made: ReportResult) -> Iterator[str]:
+    """Yield which source brought most of the people who are new to the list."""
+    if "growth_by_source" in made and (count := int((new := made["growth_by_source"]["new"]).sum())):
+        yield f"In all, {counted(count, 'person is', 'people are')} known to be new{_by_source(new)}."
 
 
-def _brought(new: pd.Series, when: str) -> str:
-    """Return how many people are new, and the source that brought most of them.
+def _by_source(people: pd.Series) -> str:
+    """Return how many of the people came by the source that brought most of them, and how many without any.
 
-    >>> _brought(pd.Series({"email": 3, NONE: 1}), "In all")
-    'In all, of 4 people known to be new, email brought most: 3; no source: 1.'
+    >>> _by_source(pd.Series({"email": 3, NONE: 1}))
+    ' (3 by email, 1 without a source)'
     """
-    named, without = new.drop(NONE, errors="ignore"), int(new.get(NONE, 0))
-    people = f"{when}, of {counted(int(new.sum()), 'person', 'people')} known to be new"
-    if not named.any():
-        return f"{people}, none came by a source."
-    others = f"; no source: {without:,}" if without else ""
-    return f"{people}, {printable(str(named.idxmax()))} brought most: {named.max():,}{others}."
+    named, without = people.drop(NONE, errors="ignore"), int(people.get(NONE, 0))
+    parts = [f"{named.max():,} by {printable(str(named.idxmax()))}"] if named.any() else []
+    parts += [f"{without:,} without a source"] if without else []
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _to_come(made: ReportResult) -> Iterator[str]:
@@ -173,11 +181,28 @@ def _to_come(made: ReportResult) -> Iterator[str]:
     if "upcoming" not in made:
         return
     events = made["upcoming"]
-    for day, rows in list(events.groupby(events["start_date"].dt.normalize()))[:_DAYS]:
-        unsure = int(rows["status"].notna().sum())
-        which = f"{counted(len(rows), 'event')} to come{f' ({unsure} not confirmed)' if unsure else ''}"
-        rsvps = counted(int(rows["rsvps"].sum()), "RSVP")
-        yield f"{day:%a} {day.day} {day:%b}: {which}, {rsvps}, {_seats(rows)}."
+    days = list(events.groupby(events["start_date"].dt.normalize()))
+    number = f"{counted(len(events), 'event')} on {counted(len(days), 'day')}" if days else "no event"
+    later = f", {events.attrs['later']:,} later" if events.attrs["later"] else ""
+    yield f"To come {events.attrs['period']}: {number}{later}."
+    for day, rows in days[:_DAYS]:
+        yield f"{day:%a} {day.day} {day:%b}: {'; '.join(_on_a_day(rows))}."
+    if rest := days[_DAYS:]:
+        count = counted(sum(len(rows) for _, rows in rest), "event")
+        yield f"Then {count} on {counted(len(rest), 'day')} more."
+
+
+def _on_a_day(events: pd.DataFrame) -> Iterator[str]:
+    """Yield how full the confirmed events of a day are, and the events of each other status."""
+    confirmed = events[events["status"].isna()]
+    if len(confirmed):
+        yield f"{_with_rsvps(confirmed, counted(len(confirmed), 'event'))}, {_seats(confirmed)}"
+    for name, rows in events.groupby("status"):
+        yield _with_rsvps(rows, f"{len(rows):,} {status(str(name))}")
+
+
+def _with_rsvps(events: pd.DataFrame, number: str) -> str:
+    return f"{number} with {counted(int(events['rsvps'].sum()), 'RSVP')}"
 
 
 def _seats(events: pd.DataFrame) -> str:
@@ -193,7 +218,7 @@ def _hosts(made: ReportResult) -> Iterator[str]:
     """Yield how many people host events, without naming anybody, and what names them."""
     if len(counts := hosted(made).drop_duplicates()["person_id"].value_counts()):
         people, most = counted(len(counts), "person", "people"), counted(int(counts.iloc[0]), "event")
-        yield f"In all, {people} hosted, one of them {most}; --report hosts names them."
+        yield f"In all, {people} hosted, one of them {most}; the report hosts names them."
 
 
 def hosted(made: ReportResult) -> pd.DataFrame:
@@ -240,6 +265,11 @@ def _of_dates(actions: pd.DataFrame, now: datetime) -> Iterator[str]:
     )
     if pd.notna(known.newest) and (age := present - known.newest) > _OLD:
         yield f"The newest act is {counted(age.days, 'day')} old, of {show_key(known.newest.normalize())}."
+    if known.newest > present + _AHEAD:
+        days = (
+            f"until {show_key(known.newest.normalize())}, after the present, {show_key(present.normalize())}"
+        )
+        yield f"Acts are counted {days}."
     if known.note:
         yield f"{known.note[:1].upper()}{known.note[1:]}."
 

@@ -209,7 +209,7 @@ class Periods:
     def _names(self) -> dict[str, str]:
         """The first and last day of each period, by the name of its column."""
         before, start, end = self.bounds[-3:]
-        return {"before": _period_name(before, start), "now": _period_name(start, end)}
+        return {"before": period_name(before, start), "now": period_name(start, end)}
 
     @property
     def _compared(self) -> str:
@@ -241,10 +241,10 @@ class Periods:
         return [self.known.note] if self.known.note and not self.is_chosen else []
 
 
-def _period_name(start: pd.Timestamp, end: pd.Timestamp) -> str:
+def period_name(start: pd.Timestamp, end: pd.Timestamp) -> str:
     """Return a period's first and last day; its start and end if these are not midnights.
 
-    >>> _period_name(pd.Timestamp("2026-05-04"), pd.Timestamp("2026-05-11"))
+    >>> period_name(pd.Timestamp("2026-05-04"), pd.Timestamp("2026-05-11"))
     '2026-05-04 to 2026-05-10'
     """
     is_of_days = start == start.normalize() and end == end.normalize()

@@ -28,12 +28,11 @@ _FIRST: Final = (
     *("attendances_by_source", "acts_by_title", "growth_by_title"),
 )
 _ROWS, _EVENTS = 3, 8  # rows of a table, and of the events to come
-_AROUND: Final = 4  # lines of a table besides its rows
+_AROUND: Final = 3  # lines of a table of the first screen besides its rows
 _NOT_INSPECTED: Final = "is anything wrong? osdi-frames check lists what does not fit"
 #: The columns that a narrow table leaves out first; then those at its right.
 _DETAILS: Final = (
     "place",
-    "limited_events",
     "limited_rsvps",
     "capacity",
     "seats_left",
@@ -63,7 +62,8 @@ def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, wid
     while others and (room := height - "\n".join([*shown, *end]).count("\n") - _AROUND) >= _ROWS:
         declared, frame = reports[others.pop(0)]
         top = min(room, _EVENTS if declared == UPCOMING else _ROWS)
-        shown += ["", declared.heading, table(declared, frame, top=top, width=width)]
+        text, *cut = _laid_out(declared, frame, top=top, width=width)
+        shown += ["", f"{declared.heading}{_cut(*cut)}", text]
         end = _end(made, [*others, *asked], wrapped)
     return "\n".join([*shown, *end])
 
@@ -109,6 +109,24 @@ def table(report: Report, frame: pd.DataFrame, *, top: int, width: int | None = 
 
     Where columns do not fit into `width`, the last line counts those that are left out.
     """
+    text, more, columns = _laid_out(report, frame, top=top, width=width)
+    rest = [f"and {more:,} {'before' if report.is_over_time else 'more'}"] if more else []
+    rest += [f"without {counted(columns, 'column')}"] if columns else []
+    return f"{text}\n… {', '.join(rest)}" if rest else text
+
+
+def _cut(rows: int, columns: int) -> str:
+    """Return what a table lacks, to stand after its heading.
+
+    >>> _cut(0, 0), _cut(9, 1)
+    ('', ', without 9 rows and 1 column')
+    """
+    lacks = [counted(rows, "row")] * bool(rows) + [counted(columns, "column")] * bool(columns)
+    return f", without {' and '.join(lacks)}" if lacks else ""
+
+
+def _laid_out(report: Report, frame: pd.DataFrame, *, top: int, width: int | None) -> tuple[str, int, int]:
+    """Return `top` rows of a report as a text table, and how many rows and columns it lacks."""
     frame = labelled(movers_first(frame) if report.name in MOVED else frame)
     shown = frame.tail(top) if report.is_over_time else frame.head(top)
     levels, measures = shown.index.nlevels, dict[str, list[str]]()
@@ -128,10 +146,7 @@ def table(report: Report, frame: pd.DataFrame, *, top: int, width: int | None = 
     ]
     columns = zip(*labels, *measures.values(), strict=True)
     text = "\n".join("  ".join(cells).rstrip() for cells in columns)
-    more = len(frame) - len(shown)
-    rest = [f"and {more:,} {'before' if report.is_over_time else 'more'}"] if more else []
-    rest += [f"without {counted(len(left_out), 'column')}"] if left_out else []
-    return f"{text}\n… {', '.join(rest)}" if rest else text
+    return text, len(frame) - len(shown), len(left_out)
 
 
 def _fitting(columns: dict[str, list[str]], kept: str, room: int | None) -> list[str]:

@@ -192,8 +192,11 @@ class Report:
 
     @property
     def least_rows(self) -> int:
-        """The number of rows below which the report of an archive leaves it out: growth needs two pulls."""
-        return 1 if self.function else 2 if self.kind == "growth" else 0
+        """The number of rows below which the report of an archive leaves it out: growth needs two pulls.
+
+        That no event is to come is an answer, and that a table has no rows.
+        """
+        return 1 if self.part else 2 if self.kind == "growth" else 0
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -345,7 +345,7 @@ def supporter_amounts(
 def hosts(
     actions: pd.DataFrame, people: pd.DataFrame | None = None, *, include: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """Count the RSVPs to each host's events, most first.
+    """Count the events of each host, most first, and the RSVPs to them.
 
     An event with two hosts counts for both, so the columns have no total. RSVPs to events without a known host are
     counted in the row ``(none)``. Do not publish this report, as each of its rows is a person.
@@ -363,7 +363,7 @@ def hosts(
     Returns
     -------
     DataFrame
-        indexed by person_id, most RSVPs first, then in its order
+        indexed by person_id, most events first, then most RSVPs, then in its order; the row ``(none)`` is last
 
         - events: the number of events that they hosted; in the row ``(none)`` that of events with an RSVP
         - rsvps: the number of RSVPs to these events, with those of the hosts themselves
@@ -398,7 +398,9 @@ def hosts(
         "int64"
     )
     table["rsvps_per_event"] = table["rsvps"] / table["events"].where(table["events"] > 0)
-    table = table.sort_values("rsvps", ascending=False, kind="stable").rename_axis("person_id")
+    table = table.sort_values(["events", "rsvps"], ascending=False, kind="stable").rename_axis("person_id")
+    is_known = table.index != NONE
+    table = pd.concat([table[is_known], table[~is_known]])
     if people is not None:
         names = names_of(people, report="hosts")
         table = with_titles(table, names, "person_id", argument="people", report="hosts")

@@ -14,6 +14,7 @@ from osdi_frames.messages import quoted
 from osdi_frames.reports import exclusion
 from osdi_frames.reports.acts import noted
 from osdi_frames.reports.columns import convert_columns, local, text, whole, zone_for
+from osdi_frames.reports.known import period_name
 from osdi_frames.reports.titles import names_of
 
 _CONFIRMED: Final = "confirmed"
@@ -71,6 +72,8 @@ def upcoming(
         - status: as ``tentative`` or ``postponed``; missing if the event is confirmed, or the service says nothing
         - host: the name of the person who created it, with `people` only
 
+        The attribute `period` names the days, and `later` is the number of later events.
+
     Raises
     ------
     MissingColumn
@@ -93,7 +96,9 @@ def upcoming(
     today = present(now, zone_for(frame, timezone)).tz_localize(None).normalize()
     frame, note = exclusion.counted_rows(frame, exclusion.included(include), "event")
     rows = convert_columns(frame, {**_NEEDS, **dict.fromkeys(hosts, text)}, report="upcoming")
-    rows = rows[(rows["start_date"] >= today) & (rows["start_date"] < today + pd.Timedelta(days=days))]
+    end = today + pd.Timedelta(days=days)
+    later = int((rows["start_date"] >= end).sum())
+    rows = rows[(rows["start_date"] >= today) & (rows["start_date"] < end)]
     parts = rows[[*_PLACE]].fillna("").itertuples(index=False, name=None)
     places = [", ".join(filter(None, map(str.strip, place))) for place in parts]
     rsvps = rows["total_accepted"].fillna(0)
@@ -114,4 +119,6 @@ def upcoming(
         names = names_of(people, report="upcoming").set_index("person_id")["title"]
         listed["host"] = rows["creator_id"].map(names).astype("str")
     listed = listed.set_index(pd.Index(rows["title"], name="title"))
-    return noted(listed.sort_values("start_date", kind="stable"), [note])
+    listed = noted(listed.sort_values("start_date", kind="stable"), [note])
+    listed.attrs |= {"period": period_name(today, end), "later": later}
+    return listed
