@@ -175,11 +175,11 @@ def test_a_comparison_says_which_days_it_is_of_and_which_are_newer():
     acts = pd.DataFrame({"date": days, "source": "email"})
     made = of.compare(acts, "W")
     compared = "2026-03-09 to 2026-03-15, against 2026-03-02 to 2026-03-08"
-    newer = "2026-03-16 to 2026-03-20 not compared: the period has not ended"
+    newer = "2026-03-16 to 2026-03-20 not compared: the period may not have ended"
     assert made.attrs["period"] == compared
     assert made.attrs["note"].splitlines()[1:] == [compared, newer]
     note = of.compare(acts, "7D").attrs["note"]
-    assert note.endswith("2026-03-20 not compared: the period has not ended")
+    assert note.endswith("2026-03-20 not compared: the period may not have ended")
     changed = of.changes(acts.assign(person_id="ann", action="signed", number=2), "W")
     assert changed.attrs["caveat"] == newer
     assert "not compared" not in of.compare(acts, "W", until="2026-03-16").attrs["note"]

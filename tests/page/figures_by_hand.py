@@ -349,17 +349,20 @@ def days_to_come(events: pd.DataFrame, today: pd.Timestamp) -> list[str]:
         f"{several(len(rows), 'event')} on {several(len(by_day), 'day')}{f', {later} later' if later else ''}"
     )
     said = [f"To come {today:%Y-%m-%d} to {today + 13 * DAY:%Y-%m-%d}: {number}."]
-    for day, of_day in by_day[:5]:
+    most = len(by_day) if len(by_day) < 7 else 5
+    for day, of_day in by_day[:most]:
         parts = []
         for status, some in sorted(of_day.groupby("status"), key=lambda pair: pair[0] != "confirmed"):
             which = several(len(some), "event") if status == "confirmed" else f'{len(some)} "{status}"'
             seats = some[some["capacity"] > 0]
-            taken = f"{seats['total_accepted'].sum():.0f} of {seats['capacity'].sum():.0f} seats taken"
+            taken = f", {seats['total_accepted'].sum():.0f} of {seats['capacity'].sum():.0f} seats taken"
             taken += f" at {len(seats)} of them" if len(seats) < len(some) else ""
-            full = f", {taken if len(seats) else 'no capacity given'}" if status == "confirmed" else ""
-            parts.append(f"{which} with {several(some['total_accepted'].sum(), 'RSVP')}{full}")
+            parts.append(
+                f"{which}, {several(some['total_accepted'].sum(), 'RSVP')}{taken if len(seats) else ''}"
+            )
+        parts += [] if (of_day["capacity"] > 0).any() else ["no capacity given"]
         said.append(f"{day:%a} {day.day} {day:%b}: {'; '.join(parts)}.")
-    if rest := by_day[5:]:
+    if rest := by_day[most:]:
         said.append(
             f"Then {several(sum(len(some) for _, some in rest), 'event')} on {several(len(rest), 'day')} more."
         )

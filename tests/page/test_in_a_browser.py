@@ -287,7 +287,7 @@ def test_it_prints_ten_rows_of_a_table_the_others_as_one_and_no_button(opened, s
 
 def test_a_table_is_printed_on_one_sheet_below_its_heading(shown):
     shown.page.emulate_media(media="print")
-    for each in (".table", "figure", "#notes"):
+    for each in (".table", "figure"):
         found = shown.page.locator(each)
         inside = "all => all.map(it => getComputedStyle(it).breakInside)"
         assert {*found.evaluate_all(inside)} == {"avoid"}
@@ -304,9 +304,8 @@ def test_a_table_is_printed_on_one_sheet_below_its_heading(shown):
 def test_without_its_script_it_is_whole_and_has_no_dead_button(opened, sample, reported):
     with opened(sample, java_script_enabled=False) as it:
         assert it.page.locator("button").count() == 0
-        assert it.page.locator("table").count() == len(
-            reported
-        )  # activity is the curve alone, and what was read has a table, too
+        # activity is the curve alone, no event is to come, and what was read has a table, too
+        assert it.page.locator("table").count() == len(reported) - 1
 
 
 def test_an_empty_archive_says_that_nothing_was_read(opened):
@@ -379,7 +378,7 @@ def test_a_label_with_bidi_controls_turns_nothing_around_next_to_it(opened, titl
         cell = it.page.locator("#rsvps_by_campaign tbody tr").filter(has_text="gnp.exe").locator("bdi").first
         assert cell.count() == 1
         rows = it.page.locator("#rsvps_by_campaign tbody tr").filter(has_text="gnp.exe")
-        assert rows.locator("td bdi").first.inner_text() == "1"
+        assert rows.locator("td").first.inner_text() == "1"
 
 
 # The contrast of each piece of text with the ground it stands on (WCAG 2), the smallest of each text.

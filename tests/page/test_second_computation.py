@@ -281,7 +281,7 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
     before, now = weekly["people"][-2:]
     titles, sources = ({**computed[f"changes_by_{by}"].rows} for by in ("title", "source"))
     (_, title), most = max(titles.items(), key=lambda pair: int(pair[1][1]))
-    more_without = int(sources.pop(("(none)",))[2])
+    none = sources.pop(("(none)",))
     rising = [(source, row) for (source,), row in sources.items() if not row[4]]
     source, row = max(rising, key=lambda pair: int(pair[1][2]))
     new, new_now, first_now, unknown = (
@@ -297,11 +297,15 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
     assert [*map(plain, said)] == [
         f"{now} people took part {first} to {last}, {now - before} more than before.",
         f"{total_first} of them took part for the first time ({brought_first}).",
-        f"Of these, none is known to be new; of {sum(unknown.values())} it is not known.",
+        (
+            f"Of these, none is known to be new; {total_first - sum(unknown.values())} were listed before; "
+            f"of {sum(unknown.values())} it is not known."
+        ),
         f"{most[1]} RSVPs are to {title}, {int(most[2])} more than before.",
-        f"{source} rose most of all sources, by {int(row[2])} to {row[1]} acts; no source: by {more_without}.",
+        f"{source} rose most of sources, from {row[0]} to {row[1]} acts; (none): {none[0]} to {none[1]}.",
+        "2026-07-27 to 2026-07-31 not compared: the period may not have ended.",
         f"In all, {total} people are known to be new ({brought}).",
-        f"In all, {hosted.nunique()} people hosted, one of them {most_hosted} events; the report hosts names them.",
+        f'In all, {hosted.nunique()} people hosted, one of them {most_hosted} events (names: the report "hosts").',
     ]
     to_come = page.html.partition('class="to-come"')[2].partition("</ul>")[0]
     assert [plain(sentence) for sentence in re.findall("<li>(.*?)</li>", to_come)] == figures.days_to_come(

@@ -70,7 +70,7 @@ class Glance:
 
 def glance(made: ReportResult, now: datetime) -> Glance:
     """Return what a report says at a glance; `now` is the present."""
-    said = (_people, _first_time, _most, _rising, _new, _hosts)
+    said = (_people, _first_time, _most, _rising, _newer, _new, _hosts)
     sentences = [sentence for of_report in said for sentence in of_report(made)]
     to_come, attention = [*_to_come(made)], [*_attention(made, now)]
     if not {"activity", "changes"} <= made.keys():
@@ -119,12 +119,14 @@ def _first_time(made: ReportResult) -> Iterator[str]:
     brought = made["growth_by_source"]
     first, new, unknown = (int(brought[name].sum()) for name in ("first", "now", "unknown"))
     if first:
+        yield f"{first:,} of them took part for the first time{_by_source(brought['first'])}."
         are_new = (
             f"{counted(new, 'is', 'are') if new else 'none is'} known to be new{_by_source(brought['now'])}"
         )
+        old = first - new - unknown
+        before = f"; {counted(old, 'was', 'were')} listed before" if old else ""
         rest = f"; of {unknown:,} it is not known" if unknown else ""
-        yield f"{first:,} of them took part for the first time{_by_source(brought['first'])}."
-        yield f"Of these, {are_new}{rest}."
+        yield f"Of these, {are_new}{before}{rest}."
 
 
 def _most(made: ReportResult) -> Iterator[str]:
@@ -152,10 +154,17 @@ def _rising(made: ReportResult) -> Iterator[str]:
         yield "No source brought more acts than chance alone can make."
         return
     source = max(rising, key=lambda source: rising[source]["change"])
-    acts, change = counted(rising[source]["now"], "act"), rising[source]["change"]
-    without = _rows(made["changes_by_source"]).get(NONE, {"change": 0})["change"]
-    others = f"; no source: by {without:,}" if without >= change else ""
-    yield f"{printable(str(source))} rose most of all sources, by {change:,} to {acts}{others}."
+    most, without = rising[source], _rows(made["changes_by_source"]).get(NONE, {"change": 0})
+    rose = f"rose most of sources, from {most['before']:,} to {most['now']:,} acts"
+    if without["change"] >= most["change"]:
+        rose += f"; {NONE}: {without['before']:,} to {without['now']:,}"
+    yield f"{printable(str(source))} {rose}."
+
+
+def _newer(made: ReportResult) -> Iterator[str]:
+    """Yield which days after the last period are not compared."""
+    if "changes" in made and (newer := made["changes"].attrs["newer"]):
+        yield f"{newer}."
 
 
 def _new(made: ReportResult) -> Iterator[str]:
@@ -185,9 +194,10 @@ def _to_come(made: ReportResult) -> Iterator[str]:
     number = f"{counted(len(events), 'event')} on {counted(len(days), 'day')}" if days else "no event"
     later = f", {events.attrs['later']:,} later" if events.attrs["later"] else ""
     yield f"To come {events.attrs['period']}: {number}{later}."
-    for day, rows in days[:_DAYS]:
+    most = _DAYS if len(days) > _DAYS + 1 else len(days)
+    for day, rows in days[:most]:
         yield f"{day:%a} {day.day} {day:%b}: {'; '.join(_on_a_day(rows))}."
-    if rest := days[_DAYS:]:
+    if rest := days[most:]:
         count = counted(sum(len(rows) for _, rows in rest), "event")
         yield f"Then {count} on {counted(len(rest), 'day')} more."
 
@@ -196,32 +206,30 @@ def _on_a_day(events: pd.DataFrame) -> Iterator[str]:
     """Yield how full the confirmed events of a day are, and the events of each other status."""
     confirmed = events[events["status"].isna()]
     if len(confirmed):
-        yield f"{_with_rsvps(confirmed, counted(len(confirmed), 'event'))}, {_seats(confirmed)}"
+        yield f"{counted(len(confirmed), 'event')}, {_full(confirmed)}"
     for name, rows in events.groupby("status"):
-        yield _with_rsvps(rows, f"{len(rows):,} {status(str(name))}")
+        yield f"{len(rows):,} {status(str(name))}, {_full(rows)}"
+    if events["fill_rate"].isna().all():
+        yield "no capacity given"
 
 
-def _with_rsvps(events: pd.DataFrame, number: str) -> str:
-    return f"{number} with {counted(int(events['rsvps'].sum()), 'RSVP')}"
-
-
-def _seats(events: pd.DataFrame) -> str:
-    """Return how many seats of events are taken, and of how many events this is known."""
-    limited = events[events["fill_rate"].notna()]
+def _full(events: pd.DataFrame) -> str:
+    """Return the RSVPs of events, how many seats are taken, and of how many events this is known."""
+    rsvps, limited = counted(int(events["rsvps"].sum()), "RSVP"), events[events["fill_rate"].notna()]
     if limited.empty:
-        return "no capacity given"
+        return rsvps
     some = f" at {len(limited):,} of them" if len(limited) < len(events) else ""
-    return f"{limited['rsvps'].sum():,} of {limited['capacity'].sum():,} seats taken{some}"
+    return f"{rsvps}, {limited['rsvps'].sum():,} of {limited['capacity'].sum():,} seats taken{some}"
 
 
 def _hosts(made: ReportResult) -> Iterator[str]:
     """Yield how many people host events, without naming anybody, and what names them."""
-    if len(counts := hosted(made).drop_duplicates()["person_id"].value_counts()):
+    if len(counts := _hosted(made).drop_duplicates()["person_id"].value_counts()):
         people, most = counted(len(counts), "person", "people"), counted(int(counts.iloc[0]), "event")
-        yield f"In all, {people} hosted, one of them {most}; the report hosts names them."
+        yield f'In all, {people} hosted, one of them {most} (names: the report "hosts").'
 
 
-def hosted(made: ReportResult) -> pd.DataFrame:
+def _hosted(made: ReportResult) -> pd.DataFrame:
     """Return who hosts which events, the columns person_id and subject_id, if it was read and may be shown."""
     acts, columns = made.tables.get(COUNTED_ACTS.table, pd.DataFrame()), ["person_id", "subject_id"]
     if made.below is not None or not {"action", *columns} <= {*acts.columns}:

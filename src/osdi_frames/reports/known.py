@@ -201,8 +201,9 @@ class Periods:
         return pd.Timestamp(report.attrs["periods"]["before"].partition(" to ")[0])
 
     def noted(self, report: pd.DataFrame) -> pd.DataFrame:
-        """Write the last two periods to a report's attributes `period` and `periods`."""
-        report.attrs |= {"period": self._compared, "periods": self._names}
+        """Write the last two periods to a report's attributes `period` and `periods`, and what is newer to `newer`."""
+        newer = "".join(self.newer_notes)
+        report.attrs |= {"period": self._compared, "periods": self._names, "newer": newer}
         return report
 
     @property
@@ -233,7 +234,7 @@ class Periods:
         newest, end = self.known.newest, self.bounds[-1]
         if self.is_chosen or pd.isna(newest):
             return []
-        return [f"{_days(end, newest)} not compared: the period has not ended"]
+        return [f"{_days(end, newest)} not compared: the period may not have ended"]
 
     @property
     def doubtful_notes(self) -> list[str]:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from osdi_frames.messages import beginning, counted, printable
 from osdi_frames.reports.acts import UNKNOWN_NEW
-from osdi_frames.reports.declared import HOSTS, MOVED, UPCOMING
-from osdi_frames.reports.glance import glance, hosted
+from osdi_frames.reports.declared import MOVED
+from osdi_frames.reports.glance import glance
 from osdi_frames.reports.measures import show, show_key
 from osdi_frames.reports.movers import movers_first
 from osdi_frames.reports.report import Report
@@ -24,10 +24,10 @@ from osdi_frames.reports.titles import labelled, words
 #: The reports whose tables the first screen shows, as many of those that were made as there is room for, most telling
 #: first.
 _FIRST: Final = (
-    *("upcoming", "rsvps_by_campaign", "signatures_by_petition", "signatures_by_source"),
+    *("rsvps_by_campaign", "signatures_by_petition", "signatures_by_source"),
     *("attendances_by_source", "acts_by_title", "growth_by_title"),
 )
-_ROWS, _EVENTS = 3, 8  # rows of a table, and of the events to come
+_ROWS: Final = 3  # of a table
 _AROUND: Final = 3  # lines of a table of the first screen besides its rows
 _NOT_INSPECTED: Final = "is anything wrong? osdi-frames check lists what does not fit"
 #: The columns that a narrow table leaves out first; then those at its right.
@@ -57,14 +57,12 @@ def first_screen(made: ReportResult, lines: Iterable[str], now: datetime, *, wid
     shown = [*map(wrapped, [headline, *attention, *said.sentences, *said.to_come, *notes])]
     reports = {declared.name: (declared, frame) for declared, frame in made.reports if len(frame)}
     others = [name for name in dict.fromkeys([*_FIRST, *reports]) if name in reports]
-    asked = [HOSTS.name] if len(hosted(made)) and HOSTS.name not in others else []
-    end = _end(made, [*others, *asked], wrapped)
-    while others and (room := height - "\n".join([*shown, *end]).count("\n") - _AROUND) >= _ROWS:
+    end = _end(made, others, wrapped)
+    while others and height - "\n".join([*shown, *end]).count("\n") - _AROUND >= _ROWS:
         declared, frame = reports[others.pop(0)]
-        top = min(room, _EVENTS if declared == UPCOMING else _ROWS)
-        text, *cut = _laid_out(declared, frame, top=top, width=width)
+        text, *cut = _laid_out(declared, frame, top=_ROWS, width=width)
         shown += ["", f"{declared.heading}{_cut(*cut)}", text]
-        end = _end(made, [*others, *asked], wrapped)
+        end = _end(made, others, wrapped)
     return "\n".join([*shown, *end])
 
 

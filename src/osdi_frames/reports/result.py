@@ -96,7 +96,7 @@ class ReportResult(Mapping[str, pd.DataFrame]):
         lines = ["; ".join(parts), *self.notes]
         if others := self.others:
             counts = ", ".join(f"{count:,} {name}" for name, count in others.items())
-            lines.append(f"other types, in no report: {counts}")
+            lines.append(f"in no report: {counts}")
         return "\n".join(lines)
 
 
