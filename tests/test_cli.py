@@ -40,9 +40,9 @@ def test_the_first_screen_of_a_report_has_forty_lines_of_eighty_characters_and_n
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
     assert re.fullmatch(r"! The newest act is \d+ days old, of 2026-07-31.", lines[1])
-    assert lines[2] == '! 3 events have an unknown status, as "postponed"; they are counted.'
+    assert lines[2] == '! 3 events have the unknown status "postponed"; they are counted.'
     assert re.fullmatch(r"\d+ people took part 2026-07-20 to 2026-07-26, .*", lines[3])
-    assert re.fullmatch(r"To come \S+ to \S+: no event.", lines[11])
+    assert re.fullmatch(r"To come until \S+: no event.", lines[11])
     assert lines.count("Signatures by petition, without 22 rows and 1 column") == 1
     assert " signatures_by_{month,referrer,region,source,website}" in lines[-2]
     [shown] = run("report", data, "--report", "repeats", "--top", "2").stdout.split("\n\n")

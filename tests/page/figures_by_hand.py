@@ -342,24 +342,26 @@ def days_to_come(events: pd.DataFrame, today: pd.Timestamp) -> list[str]:
     def several(count: float, noun: str) -> str:
         return f"{count:.0f} {noun}{'' if count == 1 else 's'}"
 
+    def kinds(some: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+        by_status = sorted(some.groupby("status"), key=lambda pair: pair[0] != "confirmed")
+        return [
+            (several(len(rows), "event") if status == "confirmed" else f'{len(rows)} "{status}"', rows)
+            for status, rows in by_status
+        ]
+
     rows = events[events["start_date"].between(today, today + 14 * DAY, inclusive="left")]
     by_day = [*rows.groupby(rows["start_date"].dt.floor("D"))]
     later = (events["start_date"] >= today + 14 * DAY).sum()
-    number = (
-        f"{several(len(rows), 'event')} on {several(len(by_day), 'day')}{f', {later} later' if later else ''}"
-    )
-    said = [f"To come {today:%Y-%m-%d} to {today + 13 * DAY:%Y-%m-%d}: {number}."]
+    number = ", ".join(which for which, _ in kinds(rows))
+    said = [f"To come until {today + 13 * DAY:%Y-%m-%d}: {number}{f'; {later} later' if later else ''}."]
     most = len(by_day) if len(by_day) < 7 else 5
     for day, of_day in by_day[:most]:
         parts = []
-        for status, some in sorted(of_day.groupby("status"), key=lambda pair: pair[0] != "confirmed"):
-            which = several(len(some), "event") if status == "confirmed" else f'{len(some)} "{status}"'
-            seats = some[some["capacity"] > 0]
-            taken = f", {seats['total_accepted'].sum():.0f} of {seats['capacity'].sum():.0f} seats taken"
-            taken += f" at {len(seats)} of them" if len(seats) < len(some) else ""
-            parts.append(
-                f"{which}, {several(some['total_accepted'].sum(), 'RSVP')}{taken if len(seats) else ''}"
-            )
+        for which, some in kinds(of_day):
+            seats, rsvps = some[some["capacity"] > 0], several(some["total_accepted"].sum(), "RSVP")
+            taken = f"{seats['total_accepted'].sum():.0f} of {seats['capacity'].sum():.0f} seats taken"
+            of_some = f"{rsvps}, {taken} at {len(seats)} of them" if len(seats) else rsvps
+            parts.append(f"{which}, {taken if len(seats) == len(some) else of_some}")
         parts += [] if (of_day["capacity"] > 0).any() else ["no capacity given"]
         said.append(f"{day:%a} {day.day} {day:%b}: {'; '.join(parts)}.")
     if rest := by_day[most:]:

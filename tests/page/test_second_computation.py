@@ -291,6 +291,7 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
     assert sum(first_now.values()) == weekly["first time"][-1]
     assert sum(new_now.values()) == 0
     (total_first, brought_first), (total, brought) = map(by_source, (first_now, new))
+    never_known = (acts["is_first"] & ~acts["is_known"]).sum()
     hosted = acts[acts["action"] == "hosted"].drop_duplicates(["person", "subject"])["person"]
     most_hosted = hosted.value_counts().max()
     said = re.findall(r'<p class="said"><bdi>(.*?)</bdi>', page.html)
@@ -298,14 +299,14 @@ def test_tiles_curves_and_sentences_are_as_computed_by_hand(
         f"{now} people took part {first} to {last}, {now - before} more than before.",
         f"{total_first} of them took part for the first time ({brought_first}).",
         (
-            f"Of these, none is known to be new; {total_first - sum(unknown.values())} were listed before; "
-            f"of {sum(unknown.values())} it is not known."
+            f"Of the {total_first}, {total_first - sum(unknown.values())} were listed before; "
+            f"of {sum(unknown.values())} it is not known whether they are new."
         ),
         f"{most[1]} RSVPs are to {title}, {int(most[2])} more than before.",
-        f"{source} rose most of sources, from {row[0]} to {row[1]} acts; (none): {none[0]} to {none[1]}.",
+        f"{source} rose most, from {row[0]} to {row[1]} acts; without a source, {none[0]} to {none[1]}.",
         "2026-07-27 to 2026-07-31 not compared: the period may not have ended.",
-        f"In all, {total} people are known to be new ({brought}).",
-        f'In all, {hosted.nunique()} people hosted, one of them {most_hosted} events (names: the report "hosts").',
+        f"In all, {total} are known to be new ({brought.partition(',')[0]}); of {never_known:,} it is not known.",
+        f"In all, {hosted.nunique()} people hosted, one of them {most_hosted} events (names: --report hosts).",
     ]
     to_come = page.html.partition('class="to-come"')[2].partition("</ul>")[0]
     assert [plain(sentence) for sentence in re.findall("<li>(.*?)</li>", to_come)] == figures.days_to_come(

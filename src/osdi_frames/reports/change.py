@@ -386,6 +386,8 @@ def newcomers(
         - now: the number of those whom it brought in the last period of `changes`
         - first: the number of people whose first act in the archive it brought in this period, new to the list or not
         - unknown: the number of these of whom it is not known whether they are new
+
+        The attribute `unknown` is the number of all people of whom it is not known.
     """
     acts = Acts.of(actions, "number", IS_NEW, report="growth", include=include, by=by, now=now)
     first = acts.first_in_archive()
@@ -400,7 +402,9 @@ def newcomers(
     counts = pd.DataFrame(are_counted).astype("int64").groupby(groups.number.to_numpy()).sum()
     order = groups.ranked(counts["new"])
     table = counts.iloc[order].set_axis(groups.labels.take(order))
-    return noted(table[table.any(axis=1)], acts.notes, [*not_known_to_be_new(first), *groups.notes])
+    table = noted(table[table.any(axis=1)], acts.notes, [*not_known_to_be_new(first), *groups.notes])
+    table.attrs["unknown"] = int(is_new.isna().sum())
+    return table
 
 
 def news(

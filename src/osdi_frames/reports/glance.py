@@ -118,15 +118,17 @@ def _first_time(made: ReportResult) -> Iterator[str]:
         return
     brought = made["growth_by_source"]
     first, new, unknown = (int(brought[name].sum()) for name in ("first", "now", "unknown"))
-    if first:
-        yield f"{first:,} of them took part for the first time{_by_source(brought['first'])}."
-        are_new = (
-            f"{counted(new, 'is', 'are') if new else 'none is'} known to be new{_by_source(brought['now'])}"
-        )
-        old = first - new - unknown
-        before = f"; {counted(old, 'was', 'were')} listed before" if old else ""
-        rest = f"; of {unknown:,} it is not known" if unknown else ""
-        yield f"Of these, {are_new}{before}{rest}."
+    if not first:
+        return
+    yield f"{first:,} of them took part for the first time{_by_source(brought['first'])}."
+    old, known = first - new - unknown, []
+    if new:
+        known.append(f"{counted(new, 'is', 'are')} known to be new{_by_source(brought['now'])}")
+    if old:
+        known.append(f"{counted(old, 'was', 'were')} listed before")
+    if unknown:
+        known.append(f"of {unknown:,} it is not known whether they are new")
+    yield f"Of the {first:,}, {'; '.join(known)}."
 
 
 def _most(made: ReportResult) -> Iterator[str]:
@@ -155,9 +157,9 @@ def _rising(made: ReportResult) -> Iterator[str]:
         return
     source = max(rising, key=lambda source: rising[source]["change"])
     most, without = rising[source], _rows(made["changes_by_source"]).get(NONE, {"change": 0})
-    rose = f"rose most of sources, from {most['before']:,} to {most['now']:,} acts"
+    rose = f"rose most, from {most['before']:,} to {most['now']:,} acts"
     if without["change"] >= most["change"]:
-        rose += f"; {NONE}: {without['before']:,} to {without['now']:,}"
+        rose += f"; without a source, {without['before']:,} to {without['now']:,}"
     yield f"{printable(str(source))} {rose}."
 
 
@@ -170,18 +172,20 @@ def _newer(made: ReportResult) -> Iterator[str]:
 def _new(made: ReportResult) -> Iterator[str]:
     """Yield which source brought most of the people who are new to the list."""
     if "growth_by_source" in made and (count := int((new := made["growth_by_source"]["new"]).sum())):
-        yield f"In all, {counted(count, 'person is', 'people are')} known to be new{_by_source(new)}."
+        unknown = made["growth_by_source"].attrs["unknown"]
+        rest = f"; of {unknown:,} it is not known" if unknown else ""
+        yield f"In all, {counted(count, 'is', 'are')} known to be new{_by_source(new, without=False)}{rest}."
 
 
-def _by_source(people: pd.Series) -> str:
+def _by_source(people: pd.Series, *, without: bool = True) -> str:
     """Return how many of the people came by the source that brought most of them, and how many without any.
 
     >>> _by_source(pd.Series({"email": 3, NONE: 1}))
     ' (3 by email, 1 without a source)'
     """
-    named, without = people.drop(NONE, errors="ignore"), int(people.get(NONE, 0))
+    named, others = people.drop(NONE, errors="ignore"), int(people.get(NONE, 0))
     parts = [f"{named.max():,} by {printable(str(named.idxmax()))}"] if named.any() else []
-    parts += [f"{without:,} without a source"] if without else []
+    parts += [f"{others:,} without a source"] if others and without else []
     return f" ({', '.join(parts)})" if parts else ""
 
 
@@ -191,9 +195,9 @@ def _to_come(made: ReportResult) -> Iterator[str]:
         return
     events = made["upcoming"]
     days = list(events.groupby(events["start_date"].dt.normalize()))
-    number = f"{counted(len(events), 'event')} on {counted(len(days), 'day')}" if days else "no event"
-    later = f", {events.attrs['later']:,} later" if events.attrs["later"] else ""
-    yield f"To come {events.attrs['period']}: {number}{later}."
+    number = ", ".join(name for name, _ in _kinds(events)) or "no event"
+    later = f"; {events.attrs['later']:,} later" if events.attrs["later"] else ""
+    yield f"To come until {events.attrs['period'].split()[-1]}: {number}{later}."
     most = _DAYS if len(days) > _DAYS + 1 else len(days)
     for day, rows in days[:most]:
         yield f"{day:%a} {day.day} {day:%b}: {'; '.join(_on_a_day(rows))}."
@@ -202,13 +206,19 @@ def _to_come(made: ReportResult) -> Iterator[str]:
         yield f"Then {count} on {counted(len(rest), 'day')} more."
 
 
-def _on_a_day(events: pd.DataFrame) -> Iterator[str]:
-    """Yield how full the confirmed events of a day are, and the events of each other status."""
+def _kinds(events: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the confirmed events, and those of each other status, with their number as text."""
     confirmed = events[events["status"].isna()]
     if len(confirmed):
-        yield f"{counted(len(confirmed), 'event')}, {_full(confirmed)}"
+        yield counted(len(confirmed), "event"), confirmed
     for name, rows in events.groupby("status"):
-        yield f"{len(rows):,} {status(str(name))}, {_full(rows)}"
+        yield f"{len(rows):,} {status(str(name))}", rows
+
+
+def _on_a_day(events: pd.DataFrame) -> Iterator[str]:
+    """Yield how full the events of a day are, by their status."""
+    for number, rows in _kinds(events):
+        yield f"{number}, {_full(rows)}"
     if events["fill_rate"].isna().all():
         yield "no capacity given"
 
@@ -218,15 +228,15 @@ def _full(events: pd.DataFrame) -> str:
     rsvps, limited = counted(int(events["rsvps"].sum()), "RSVP"), events[events["fill_rate"].notna()]
     if limited.empty:
         return rsvps
-    some = f" at {len(limited):,} of them" if len(limited) < len(events) else ""
-    return f"{rsvps}, {limited['rsvps'].sum():,} of {limited['capacity'].sum():,} seats taken{some}"
+    taken = f"{limited['rsvps'].sum():,} of {limited['capacity'].sum():,} seats taken"
+    return taken if len(limited) == len(events) else f"{rsvps}, {taken} at {len(limited):,} of them"
 
 
 def _hosts(made: ReportResult) -> Iterator[str]:
     """Yield how many people host events, without naming anybody, and what names them."""
     if len(counts := _hosted(made).drop_duplicates()["person_id"].value_counts()):
         people, most = counted(len(counts), "person", "people"), counted(int(counts.iloc[0]), "event")
-        yield f'In all, {people} hosted, one of them {most} (names: the report "hosts").'
+        yield f"In all, {people} hosted, one of them {most} (names: --report hosts)."
 
 
 def _hosted(made: ReportResult) -> pd.DataFrame:
@@ -292,7 +302,6 @@ def _of_statuses(made: ReportResult) -> Iterator[str]:
         known = same_texts(pa.array(counts.index, pa.string()), element.known_statuses).to_pylist()
         if len(unknown := counts.drop(known)):
             number = counted(int(unknown.sum()), f"{element.name} has", f"{name} have")
-            yield (
-                f"{number} an unknown status, as {status(unknown.index[0])}; "
-                f"{'it is' if unknown.sum() == 1 else 'they are'} counted."
-            )
+            which = "the unknown status" if len(unknown) == 1 else "unknown statuses, as"
+            are = "it is" if unknown.sum() == 1 else "they are"
+            yield f"{number} {which} {status(unknown.index[0])}; {are} counted."
