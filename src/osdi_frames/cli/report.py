@@ -26,7 +26,7 @@ from osdi_frames.cli.options import (
 from osdi_frames.clock import is_utc, moment
 from osdi_frames.messages import counted, quoted, quoted_path
 from osdi_frames.output.files import FORMATS, Format
-from osdi_frames.reports.declared import OF_ARCHIVES
+from osdi_frames.reports.declared import OF_ARCHIVES, UPCOMING
 from osdi_frames.reports.exclusion import REASONS
 from osdi_frames.reports.printed import as_text, first_screen
 from osdi_frames.shortcuts import report, write_report
@@ -100,7 +100,11 @@ def _why_not(found: ShownReport, name: str, now: Any) -> str:
     """Return why a report that was asked for has no rows."""
     if found.below and not next(declared for declared in OF_ARCHIVES if declared.name == name).is_published:
         return "not made with --min-count, since it would reveal small counts"
-    return f"nothing to report on {moment(now) or datetime.now(UTC):%Y-%m-%d}; --now reports of another day"
+    if name == UPCOMING.name:
+        return (
+            f"nothing to report on {moment(now) or datetime.now(UTC):%Y-%m-%d}; --now reports of another day"
+        )
+    return "nothing to report"
 
 
 @runs("osdi-frames report data --out report")
