@@ -344,8 +344,9 @@ def days_to_come(events: pd.DataFrame, today: pd.Timestamp) -> list[str]:
 
     def kinds(some: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
         by_status = sorted(some.groupby("status"), key=lambda pair: pair[0] != "confirmed")
+        more = "more " if (some["status"] == "confirmed").any() else ""
         return [
-            (several(len(rows), "event") if status == "confirmed" else f'{len(rows)} "{status}"', rows)
+            (several(len(rows), "event") if status == "confirmed" else f'{len(rows)} {more}"{status}"', rows)
             for status, rows in by_status
         ]
 

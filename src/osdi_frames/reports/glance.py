@@ -121,6 +121,9 @@ def _first_time(made: ReportResult) -> Iterator[str]:
     if not first:
         return
     yield f"{first:,} of them took part for the first time{_by_source(brought['first'])}."
+    if unknown == first:
+        yield "Whether they are new is not known."
+        return
     old, known = first - new - unknown, []
     if new:
         known.append(f"{counted(new, 'is', 'are')} known to be new{_by_source(brought['now'])}")
@@ -211,8 +214,9 @@ def _kinds(events: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     confirmed = events[events["status"].isna()]
     if len(confirmed):
         yield counted(len(confirmed), "event"), confirmed
+    more = "more " if len(confirmed) else ""
     for name, rows in events.groupby("status"):
-        yield f"{len(rows):,} {status(str(name))}", rows
+        yield f"{len(rows):,} {more}{status(str(name))}", rows
 
 
 def _on_a_day(events: pd.DataFrame) -> Iterator[str]:

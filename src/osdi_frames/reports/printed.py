@@ -25,11 +25,11 @@ from osdi_frames.reports.titles import labelled, words
 #: first.
 _FIRST: Final = (
     *("rsvps_by_campaign", "signatures_by_petition", "signatures_by_source"),
-    *("attendances_by_source", "acts_by_title", "growth_by_title"),
+    *("attendances_by_source", "acts_by_title"),
 )
 _ROWS: Final = 3  # of a table
 _AROUND: Final = 3  # lines of a table of the first screen besides its rows
-_NOT_INSPECTED: Final = "is anything wrong? osdi-frames check lists what does not fit"
+_NOT_INSPECTED: Final = "is anything wrong? osdi-frames check SOURCE lists what does not fit"
 #: The columns that a narrow table leaves out first; then those at its right.
 _DETAILS: Final = (
     "place",
