@@ -403,7 +403,7 @@ def test_growth_between_pulls_is_in_report_page_and_files(tmp_path):
     assert made["new_rsvps"].tolist() == [pd.NA, 8]
     html = (tmp_path / "out" / "report.html").read_text()
     assert "RSVPs by the service&#39;s totals at each pull</h3>" in html
-    assert ">2026-05-08 06:05</t" in html
+    assert ">2026-05-08 06:05<" in html
     assert pd.read_csv(tmp_path / "out" / "rsvps_by_pull.csv")["rsvps"].tolist() == [7, 15]
 
 
@@ -466,6 +466,6 @@ def test_other_element_types_are_counted_by_type_apart_from_undeclared_keys(tmp_
     reading = of.write_report([event(1, mood="good"), *others], tmp_path / "out", **only)
     assert str(reading).splitlines()[-1] == "in no report: 2 osdi:donation, 1 platform:call"
     html = (tmp_path / "out" / "report.html").read_text("utf-8")
-    assert "Elements of in no report: 2 osdi:donation, 1 platform:call.</li>" in html
+    assert "Elements in no report: 2 osdi:donation, 1 platform:call.</li>" in html
     assert "Problems: 0. Keys that no table reads, listed below: 1.</li>" in html
     assert '<caption id="reading-caption">Keys that no table reads</caption>' in html

@@ -85,7 +85,8 @@ def test_a_column_and_its_v1_name_are_a_line(package, tmp_path):
 def test_a_filter_is_a_line(package):
     said = osdi_frames(package, "report", "archive.ndjson", "--sponsor", "Rivers")
     only = "only: sponsor Rivers (events, attendances)"
-    assert said.startswith(f"1 event with 4 RSVPs\n{only}\nnot reported: signatures")
+    assert said.startswith("1 event with 4 RSVPs\n")
+    assert f"\n{only}\nnot reported: signatures" in said
     assert "Only events, attendances," in osdi_frames(package, "report", "--help")
     program = (
         "import osdi_frames as of; print(of.open('archive.ndjson').where(sponsor='Rivers').events().title[0])"
