@@ -334,10 +334,12 @@ class _CleanReader(_Reader):
             for key in element.type_keys(self.plan.prefixes)
             if key not in queried
         }
-        if not queries.possible_keys(deliveries["document"], spellings):
+        if not spellings:
             return deliveries
+        patterns = (queries.key_pattern(spellings), queries.ESCAPE)
+        possible = deliveries.filter(_matches_any(deliveries["document"], patterns))
         entries: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        for keys, numbers, _ in self.query(queries.entry_keys_query(form), deliveries):
+        for keys, numbers, _ in self.query(queries.entry_keys_query(form), possible) if len(possible) else ():
             of_types = [key for key in keys if is_type_key(key)]
             if len(of_types) == 1 and of_types[0] in spellings:
                 entries[of_types[0]].update(numbers)

@@ -35,8 +35,9 @@ def _text(documents: pa.StringArray) -> pa.Buffer:
     return data[ends[0] : ends[-1]]
 
 
-#: A letter, digit, colon or underscore as a JSON escape. Services escape &, < and >, which no type's key contains.
-_ESCAPE = re.compile(rb"\\u00(?:3[aA]|5[fF]|6[1-9a-fA-F]|7[0-9aA])")
+#: The pattern of a letter, digit, colon or underscore as a JSON escape. Services escape &, < and >, which no type's key
+#: contains.
+ESCAPE = r"\\u00(?:3[aA]|5[fF]|6[1-9a-fA-F]|7[0-9aA])"
 
 
 def possible_keys(documents: pa.ChunkedArray, keys: Iterable[str]) -> list[str]:
@@ -51,9 +52,14 @@ def possible_keys(documents: pa.ChunkedArray, keys: Iterable[str]) -> list[str]:
         missing = [key for key in missing if f'"{key}"'.encode() not in text]
         if not missing:
             break
-        if _ESCAPE.search(text):
+        if re.search(ESCAPE.encode(), text):
             return keys
     return [key for key in keys if key not in missing]
+
+
+def key_pattern(keys: Iterable[str]) -> str:
+    """Return the pattern of the text of any of some keys."""
+    return f'"(?:{"|".join(map(re.escape, keys))})"'
 
 
 def with_colons(documents: pa.ChunkedArray, prefixes: Sequence[str]) -> pa.ChunkedArray:
