@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ from osdi_frames import engine as engines
 from osdi_frames.errors import BadDocument
 from osdi_frames.parsing import group
 from osdi_frames.resolving import actions, merging, versions
+from tests import steps
 from tests.clocks import GUARD
 
 MANY = 3000
@@ -203,3 +206,15 @@ def test_the_oldest_duckdb_that_is_supported_reads_as_the_reference_does(tmp_pat
         "tests/test_order.py",
     ]
     subprocess.run([sys.executable, "-m", "pytest", "-q", *tests], env=environment, cwd=ROOT, check=True)
+
+
+def test_the_steps_that_resolve_tables_are_shown_with_their_first_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([*delivery(1), *delivery(1), *delivery(2)]))
+    steps.main(str(tmp_path), "signatures", "people")
+    shown = capsys.readouterr().out
+    said = re.findall(r"^-- (\w+): (\d+) rows", shown, re.MULTILINE)
+    assert said[:4] == [("notes", "3"), ("versions", "3"), ("things", "2"), ("several", "2")]
+    assert {"sources", "persons", "identified"} <= {name for name, _ in said}
+    assert "FROM versions GROUP BY high, low" in shown
