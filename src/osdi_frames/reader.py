@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
@@ -24,14 +23,17 @@ from osdi_frames.pulls import proving_pulls
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Resolver
+from osdi_frames.sources.files import is_address
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
 from osdi_frames.sources.partitions import SIZE, cut, together
-from osdi_frames.sources.source import FilePartition, Part, Source, at_hand, parts_of
+from osdi_frames.sources.source import FilePartition, Source, at_hand, parts_of, sorted_out
 from osdi_frames.sources.source import read as candidates
+from osdi_frames.store import temporary
+from osdi_frames.store.temporary import TemporaryStores
 from osdi_frames.tables import COMPUTED, TABLES, element_types, known_prefixes, main_table
 
 if TYPE_CHECKING:
-    from osdi_frames.store.store import Reading, Store
+    from osdi_frames.store.store import Store
 
 
 class Settings(TypedDict, total=False):
@@ -41,6 +43,7 @@ class Settings(TypedDict, total=False):
     on_error: OnError
     limits: Limits | None
     store: str | os.PathLike[str] | None
+    keep: bool
     progress: bool | None
     timezone: str | None
 
@@ -54,9 +57,12 @@ class Reader:
     on_error: OnError = "raise"
     limits: Limits | None = None
     store: str | os.PathLike[str] | None = None
+    keep: bool = True
     progress: bool | None = None
     timezone: str | None = None
     filters: Filters = field(default_factory=Filters)
+    kept: TemporaryStores = field(default_factory=TemporaryStores, repr=False, compare=False)
+    """What readings of this handle, and of its parts that pass filters, keep for the next ones."""
 
     def __post_init__(self) -> None:
         """Validate the settings, and make a list of an iterator, since an archive is read more than once."""
@@ -128,10 +134,7 @@ class Reader:
                 read = ((name, some.drop_columns([ELEMENT])) for name, some in found(connection))
                 yield from _with_computed(read, resolution) if resolution.computed else read
                 connection.release()
-            is_seen = (
-                self.store is None and groups is None
-            )  # neither are documents that are stored, or elsewhere
-            if not is_seen and observer.lacks(plan):
+            if not observer.first and observer.lacks(plan):  # as of documents that are stored, or elsewhere
                 observer.first = self.first_documents()
             observer.end(plan, whole=is_whole)
 
@@ -145,13 +148,14 @@ class Reader:
         *,
         is_whole: bool,
     ) -> Callable[[Engine], Rows]:
-        """Return what yields the requested rows, from the store where there is one."""
-        if self.store is None:
-            groups = groups or self._groups(resolution.plan, observer)
+        """Return what yields the requested rows, from a store where there is one."""
+        store = self._store_for(resolution) if groups is None else None
+        if store is None:
+            groups = groups or self._parsed(resolution.plan, observer)
             return lambda engine: Resolver(resolution, engine).rows(groups, is_whole=is_whole)
         from osdi_frames.kept import rows_with_store
 
-        store, parts = self._store(self.store), self._parts(observer)
+        parts = parts_of(self.source, observer.handle, quarantines=observer.quarantines)
 
         def rows(engine: Engine) -> Rows:
             opened = store.opened(resolution.plan, parts, observer, progress=self.progress, writes=is_whole)
@@ -160,25 +164,35 @@ class Reader:
 
         return rows
 
-    def _parts(self, observer: Observer) -> Sequence[Part]:
-        return parts_of(self.source, observer.handle, quarantines=observer.quarantines)
-
-    def _groups(self, plan: Plan, observer: Observer, *, cores: int | None = None) -> Iterator[GroupResult]:
-        """Yield what a plan finds in the source, from the store where there is one."""
-        if self.store is None:
-            chunks = candidates(
-                self.source,
-                observer.handle,
-                limits=self.limits,
-                progress=self.progress,
-                quarantines=observer.quarantines,
-            )
-            return parse(plan, chunks, observer, cores=cores)
-        store, parts = self._store(self.store), self._parts(observer)
-        writes = not isinstance(self.source, FilePartition)
-        return _results(
-            store.opened(plan, parts, observer, cores=cores, progress=self.progress, writes=writes)
+    def _parsed(self, plan: Plan, observer: Observer) -> Iterator[GroupResult]:
+        """Yield what a plan finds in the source."""
+        chunks = candidates(
+            self.source,
+            observer.handle,
+            limits=self.limits,
+            progress=self.progress,
+            quarantines=observer.quarantines,
         )
+        return parse(plan, chunks, observer)
+
+    def _store_for(self, resolution: Resolution) -> Store | None:
+        """Return the store to read with: that of the settings, or one that this handle keeps."""
+        if self.store is not None:
+            return self._store(self.store)
+        is_again, self.kept.is_read = self.kept.is_read, True
+        if not (self.keep and is_again and self._is_of_local_files):
+            return None
+        if sum(part.size for part in parts_of(self.source, lambda _: None)) < temporary.KEPT_BYTES:
+            return None
+        plans = (resolution.plan, resolution.observed)
+        return self.kept.find(self.paths, *plans, self.limits or DEFAULT_LIMITS)
+
+    @property
+    def _is_of_local_files(self) -> bool:
+        if isinstance(self.source, FilePartition):
+            return False
+        paths, *others = sorted_out(self.source)
+        return not any(others) and not any(map(is_address, paths))
 
     def _store(self, folder: str | os.PathLike[str]) -> Store:
         """Open the store of this source."""
@@ -257,10 +271,13 @@ class Reader:
         if self.store is None:
             found = cut(self.source, policy.handle, count=count, size=size)
         else:
-            for _ in self._groups(self.resolution({}).plan, Observer(None)):
-                pass  # what the store lacks is parsed here
-            segments = self._store(self.store).cut(parts_of(self.source, policy.handle))
-            found = together(segments, count=count, size=size)
+            store, parts = self._store(self.store), parts_of(self.source, policy.handle)
+            with store.opened(
+                self.resolution({}).plan, parts, Observer(None), progress=self.progress
+            ) as reading:
+                for _ in reading.results():
+                    pass  # what the store lacks is parsed here
+            found = together(store.cut(parts), count=count, size=size)
         policy.close()
         filters = self._filters_by_id()
         return [replace(self, source=part, filters=filters) for part in found]
@@ -320,9 +337,3 @@ def _with_computed(rows: Rows, resolution: Resolution) -> Rows:
     from osdi_frames.computed import with_computed  # most readings need no reports
 
     return with_computed(rows, resolution)
-
-
-def _results(opened: AbstractContextManager[Reading]) -> Iterator[GroupResult]:
-    """Yield the results of a pass with a store, which is closed at the end."""
-    with opened as reading:
-        yield from reading.results()

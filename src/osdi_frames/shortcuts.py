@@ -42,6 +42,10 @@ def open(  # noqa: A001 (as tarfile and zipfile do: it is called of.open)
     store
         A folder that keeps what is parsed of files, so that the next reading parses only new and changed ones. It is
         made where it is missing, and holds the same personal data as the source.
+    keep
+        Whether later readings of this handle show what earlier ones have parsed, as long as the files are the same. Of
+        8 MB or more in local files it is kept from the second reading on, in a temporary folder that others cannot
+        read, and that is removed with the handle.
     progress
         A progress bar: None shows one on a terminal or in a notebook, and for long work only.
     timezone

@@ -1,4 +1,4 @@
-"""Resolved rows that a store keeps are those that a reading without it resolves, whatever is asked."""
+"""Rows that a store or a handle keeps are those that a reading without it resolves, whatever is asked."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from osdi_frames.problems import Policy
 from osdi_frames.resolving import actions
 from osdi_frames.resolving.resolver import Decisions
 from osdi_frames.sources.files import MANIFEST
-from osdi_frames.store import resolved
+from osdi_frames.store import resolved, temporary
 from osdi_frames.tables import TABLES, element_types
 from tests.layouts import lines
 from tests.pulls import manifest_of, write_pull
@@ -65,18 +66,17 @@ class Asked:
     """Whether it is asked as reports do."""
     inspects: bool = False
 
-    def of(self, folder: Path, kept: Path | None) -> tuple[Any, ...]:
+    def of(self, handle: of.Archive) -> tuple[Any, ...]:
         """Return rows, counts and problems, or the error; and warnings."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                found = self._found(folder, kept)
+                found = self._found(handle.where(**self.filters))
             except OsdiError as error:
                 found = (type(error), str(error))
         return found, [str(warning.message) for warning in caught]
 
-    def _found(self, folder: Path, kept: Path | None) -> tuple[Any, ...]:
-        archive = of.open(folder, on_error="skip", progress=False, store=kept).where(**self.filters)
+    def _found(self, archive: of.Archive) -> tuple[Any, ...]:
         resolution = archive.resolution(
             self.tables,
             dedupe=self.dedupe,
@@ -194,9 +194,12 @@ def kept_rows_are_resolved_rows(
 ) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         cut(patch, *sizes)
+        patch.setattr(temporary, "KEPT_BYTES", 0)
         folder, kept = Path(name, "archive"), Path(name, "store")
+        opened = partial(of.open, folder, on_error="skip", progress=False)
         folder.mkdir()
         pulled(folder)
+        handle = opened()
         for file, data in first:
             write(folder / file, data)
         for (change, file, data), put_back in zip(
@@ -205,9 +208,10 @@ def kept_rows_are_resolved_rows(
             path = folder / file
             if path.exists() or change in (write, finish):
                 change(path, data)
-            expected = [request.of(folder, None) for request in requests]
+            expected = [request.of(opened(keep=False)) for request in requests]
             for request, of_fresh in [*zip(requests, expected, strict=True)] * 3:
-                assert_same(request.of(folder, kept), of_fresh, request)
+                assert_same(request.of(opened(store=kept)), of_fresh, request)
+                assert_same(request.of(handle), of_fresh, request)
             if not kept.exists():  # there was nothing to keep
                 continue
             backup = Path(name, "backup")

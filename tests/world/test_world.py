@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import osdi_frames as of
 from osdi_frames.errors import SourceWarning
 from osdi_frames.reports.declared import STANDARD
+from osdi_frames.store import temporary
 from tests.people import (
     check_activity,
     check_attribution,
@@ -248,7 +249,8 @@ FILTERS = st.builds(lambda some, period: some | period, OF_EVENTS | OF_PETITION 
 WAYS_TO_READ = {
     "people": st.sampled_from([True, True, False]),
     "filters": FILTERS,
-    "stored": st.sampled_from([0, 1, 4]),
+    "kept": st.sampled_from(["", "by the handle", "in a store"]),
+    "readings": st.sampled_from([1, 5]),
 }
 
 #: Where nothing has a receipt, dates count up to the present: the world has been then.
@@ -263,20 +265,22 @@ def differences(
     *,
     people: bool = True,
     filters: parts.Filters | None = None,
-    stored: int = 0,
+    kept: str = "",
+    readings: int = 1,
     thorough: bool = True,
 ) -> list[str]:
     """Return what an archive says differently: of what, in which column, got, expected.
 
-    With a store it is read so many times: the first of several readings lacks every second file, the next one parses
-    these, another keeps resolved rows, and the last one shows them.
+    Of several readings the first two lack every second file, the next one parses these, another keeps resolved rows,
+    and the last one shows them, where anything is kept.
     """
     world.write(folder / "archive")
-    archive = of.open(folder / "archive", store=folder / "store" if stored else None)
+    store = folder / "store" if kept == "in a store" else None
+    archive = of.open(folder / "archive", store=store, keep=kept == "by the handle")
     truth = Truth(world, people=people)
     with warnings.catch_warnings(action="ignore", category=SourceWarning):
-        for number in range(stored or 1):
-            with without_some(folder / "archive") if number < stored - 3 else nullcontext():
+        for number in range(readings):
+            with without_some(folder / "archive") if number < readings - 3 else nullcontext():
                 frames = archive.tables([*KEYS, "actions", "supporters"], people=people)
         reports = archive.report(now=AFTER_ALL) if people else {}
     done = acts.actions(truth)
@@ -496,7 +500,8 @@ def plain(value: Any) -> Any:
 
 
 def agrees(world: World, **reading: Any) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(temporary, "KEPT_BYTES", 0)  # worlds are small
         found = differences(Path(folder), world, **reading)
     pulls = [
         f"{pull.folder}: {pull.started} to {pull.finished} proves {sorted(pull.proves)} to {pull.key!r}"

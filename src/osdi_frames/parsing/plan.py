@@ -171,6 +171,19 @@ class Plan:
             columns.append(main.column(element.own_id))
         return tuple(dict.fromkeys(columns))
 
+    def covers(self, other: Plan) -> bool:
+        """Return whether a pass by this plan finds all that one by another plan finds."""
+        if other.prefixes != self.prefixes or (other.inspects and not self.inspects):
+            return False
+        own = {select.table: select for select in itertools.chain.from_iterable(self.selects.values())}
+        selects = [*itertools.chain.from_iterable(other.selects.values())]
+        return other.lists_pages <= self.lists_pages and all(
+            select.table in own
+            and {*select.columns} <= {*own[select.table].columns}
+            and {*select.blocks} <= {*own[select.table].blocks}
+            for select in selects
+        )
+
     @cached_property
     def shapes(self) -> dict[ElementType, Shape]:
         """For each element type the shape of its wrapper in a delivery, merged from the type's selects."""

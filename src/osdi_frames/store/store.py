@@ -73,6 +73,8 @@ class Store:
     whole: Plan
     """All columns of all tables."""
     limits: Limits
+    is_temporary: bool = False
+    """Whether nobody asked for it, so that it warns of nothing."""
 
     @classmethod
     def of(cls, folder: str | os.PathLike[str], paths: Iterable[str], whole: Plan, limits: Limits) -> Self:
@@ -162,7 +164,8 @@ class Store:
 
     def warn(self, what: str) -> None:
         """Warn of something about this store."""
-        warn_caller(f"the store {quoted_path(self.folder)} {what}", SourceWarning)
+        if not self.is_temporary:
+            warn_caller(f"the store {quoted_path(self.folder)} {what}", SourceWarning)
 
     def _is_other(self, segment: Segment) -> bool:
         return segment.version != self.version

@@ -1,0 +1,80 @@
+"""What a handle keeps of its own readings: stores in temporary folders, which are removed with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from osdi_frames.errors import InvalidArgument
+from osdi_frames.locking import release, try_lock
+
+if TYPE_CHECKING:
+    from osdi_frames.parsing.plan import Plan
+    from osdi_frames.sources.limits import Limits
+    from osdi_frames.store.store import Store
+
+#: Bytes of files from which on a handle keeps what it reads: fewer are parsed as quickly as they are read.
+KEPT_BYTES = 8 << 20
+_MOST: Final = 3  # stores of a handle
+_PREFIX: Final = "osdi-frames-handle-"
+_LIVING: Final = ".living"  # a file that a process locks as long as it has the folder
+
+
+class TemporaryStores(list["Store"]):
+    """The stores of a handle, each with the columns of one of its readings; of the first reading nothing is kept."""
+
+    is_read = False
+    """Whether the handle has been read."""
+
+    def __reduce__(self) -> tuple[type[TemporaryStores], tuple[()]]:
+        return TemporaryStores, ()  # what is kept is of this process
+
+    def find(self, paths: Iterable[str], plan: Plan, shown: Plan, limits: Limits) -> Store | None:
+        """Return a store that has the columns of both plans, or else one of the first; None where none can be made."""
+        self[:] = [store for store in self if store.folder.is_dir()]
+        for store in self:
+            if store.whole.covers(plan) and store.whole.covers(shown):
+                return store
+        with contextlib.suppress(OSError, InvalidArgument):  # as of an archive that is around temporary files
+            self[:] = [_made(paths, plan, limits), *self][:_MOST]
+            return self[0]
+        return None
+
+
+def _made(paths: Iterable[str], whole: Plan, limits: Limits) -> Store:
+    """Make a store whose folder is removed when nothing refers to it, or when this process ends."""
+    from osdi_frames.store.store import Store  # a handle that is read once needs no Parquet
+
+    _remove_left()
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    lock = try_lock(folder / _LIVING)
+    try:
+        store = replace(Store.of(folder, paths, whole, limits), is_temporary=True)
+    except BaseException:
+        _end(folder, lock, os.getpid())
+        raise
+    weakref.finalize(store, _end, folder, lock, os.getpid())
+    return store
+
+
+def _end(folder: Path, lock: int | None, owner: int) -> None:
+    """Remove a folder; a process that was forked leaves it to its owner."""
+    if os.getpid() == owner:
+        if lock is not None:
+            release(lock)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_left() -> None:
+    """Remove the folders of processes that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # another user's
+            if (folder / _LIVING).exists() and (lock := try_lock(folder / _LIVING)) is not None:
+                _end(folder, lock, os.getpid())
