@@ -134,7 +134,9 @@ class Reader:
                 read = ((name, some.drop_columns([ELEMENT])) for name, some in found(connection))
                 yield from _with_computed(read, resolution) if resolution.computed else read
                 connection.release()
-            if not observer.first and observer.lacks(plan):  # as of documents that are stored, or elsewhere
+            # Neither are documents that are kept, or elsewhere.
+            is_seen = self.store is None and not self.kept and groups is None
+            if not is_seen and observer.lacks(plan):
                 observer.first = self.first_documents()
             observer.end(plan, whole=is_whole)
 
