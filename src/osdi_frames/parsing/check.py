@@ -152,9 +152,9 @@ class Inspector(Observer):
         if result.pages:
             self.listings.add(result.pages, result.rows)
         for each in sorted((*result.keys, *result.findings), key=attrgetter("number")):
-            finding, element = each.finding, each.element
-            key = element.relative(finding.key) if element else ENTRY_NUMBER.sub("[]", finding.key)
-            problem = Problem.at(each.place, replace(finding, key=key) if element else finding)
+            finding = each.finding
+            key = each.relative or ENTRY_NUMBER.sub("[]", finding.key)
+            problem = Problem.at(each.place, replace(finding, key=key) if each.relative else finding)
             self._add(problem, key, each.count)
         for each in result.findings:
             Observer.handle(self, Problem.at(each.place, each.finding), each.count)

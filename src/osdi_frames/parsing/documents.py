@@ -122,10 +122,11 @@ class _Walk:
 
     def document(self, body: Any, key: str, position: int | None = None) -> _Parts:
         """Walk through a document, or through an entry of an array, which can be a document of its own."""
-        form = form_of(body, self.prefixes)
         if position is not None and self._is_wrapper(body, position):
             yield from self._wrapper(body, key, position)
-        elif form.enveloped:
+            return
+        form = form_of(body, self.prefixes)
+        if form.enveloped:
             yield from undeclared(body, IN_ENVELOPE, self.prefixes)
             times = {name: body.get(name) for name in TIMESTAMPS}
             inside = replace(self, timestamps=times, envelope={**times, URL: body.get(URL)})
@@ -188,7 +189,7 @@ class _Walk:
         """Whether an object is an entry of a delivery; outside of an array it needs a declared type."""
         if not isinstance(body, dict):
             return False
-        is_declared = _has(body, *types_by_key(self.prefixes))
+        is_declared = not types_by_key(self.prefixes).keys().isdisjoint(body)
         return is_declared or (position is not None and is_wrapper(body))
 
     def _of_unclear_type(self, body: dict[str, Any], key: str) -> _Parts:

@@ -49,8 +49,8 @@ class Occurrences:
     place: Place
     """The place of its first occurrence."""
     finding: Finding
-    element: Element | None = None
-    """The element in which it occurs; None outside of elements."""
+    relative: str = ""
+    """The key of the finding as `Element.relative` returns it; empty outside of elements."""
     count: int = 1
     number: int = 0
     """The number (ELEMENT) of the first element of its document, to sort findings in the order of reading."""
@@ -433,15 +433,17 @@ class _MendingReader(_Reader):
                 self._list_page_of(part, first_number, place)
                 if part.type in self.plan.shapes:
                     form, text, findings = mend(part, self.plan)
+                    relative = [part.relative(finding.key) for finding in findings]
                     self.result.findings.extend(
-                        Occurrences(place, finding, part, number=first_number) for finding in findings
+                        Occurrences(place, finding, key, number=first_number)
+                        for finding, key in zip(findings, relative, strict=True)
                     )
                     mended = {
                         "document": text,
                         "source_line": place.source_line,
                         ELEMENT: next(numbers),
                         "position": part.position,
-                        "misfits": "".join(f"{part.relative(finding.key)}\n" for finding in findings),
+                        "misfits": "".join(f"{key}\n" for key in relative),
                     }
                     yield form, candidate | mended
 

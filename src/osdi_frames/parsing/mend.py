@@ -23,6 +23,8 @@ from osdi_frames.parsing.plan import Plan, Shape
 from osdi_frames.problems import Finding, ProblemKind
 from osdi_frames.tables.schema import EACH, PAIRS, Type
 
+_NOTHING = Shape()
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _INT64 = range(-(2**63), 2**63)
 _DIGITS = 400  # an integer with more is refused before Python converts it
@@ -47,7 +49,7 @@ def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
         key: mender.scalar(value, {"utc"}, key) if key in plan.timestamps else None
         for key, value in (element.timestamps or {"received_at": None}).items()
     }
-    text = _LONE_SURROGATE.sub("\ufffd", json.dumps(timestamps | {BODY: body}, ensure_ascii=False))
+    text = _LONE_SURROGATE.sub("\ufffd", _encoded(timestamps | {BODY: body}))
     form = Form("single" if element.wrapper is None else "delivery", True, (kind,))
     return form, text, mender.findings
 
@@ -104,7 +106,7 @@ class _Mender:
         if "list<string>" in shape.types:
             texts = (self.scalar(entry, {"string"}, f"{key}[{index}]") for index, entry in enumerate(value))
             return [text for text in texts if text is not None]
-        of_entry = shape.inside.get(EACH, Shape())
+        of_entry = shape.inside.get(EACH, _NOTHING)
         return [self.value(entry, of_entry, f"{key}[{index}]") for index, entry in enumerate(value)]
 
 
