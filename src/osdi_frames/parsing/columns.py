@@ -155,12 +155,13 @@ class _ColumnReader:
         parsed, inside = self.parsed, self.head[len(self.parsed.head(self.table.element)) :]
         if path.sibling and parsed.form.kind != "delivery":
             return np.zeros(len(parsed.at(self.head)), bool)
-        values = parsed.at(path.steps if path.sibling else (*self.head, *path.steps))
+        steps = path.steps if path.sibling else (*self.head, *path.steps)
+        values = parsed.at(steps)
         if path.function == "held":
             return holding(values)
         if path.function == "fields":
             return holding(values) & ~true(pc.match_substring_regex(values, _BLANK_FIELDS))
-        has_value = valid(values)
+        has_value = valid(values) | parsed.taken.get(steps, False)
         misfits = parsed.documents["misfits"]
         if misfits.null_count < len(misfits):
             key = str(replace(path, steps=(*(step for step in inside if isinstance(step, str)), *path.steps)))

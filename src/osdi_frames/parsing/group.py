@@ -10,7 +10,7 @@ import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import partial
 from itertools import chain, count
 from operator import attrgetter
 from typing import Any
@@ -29,6 +29,7 @@ from osdi_frames.parsing.columns import rows
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.listings import ListedPage, listed_page, page_paths
 from osdi_frames.parsing.mend import has_shape, mend
+from osdi_frames.parsing.mended_values import Taken, with_mended_values
 from osdi_frames.parsing.parsed import Parsed, foreign_prefixes, misfits
 from osdi_frames.parsing.plan import ELEMENT, POSITIONS, Plan, Select, document_shape
 from osdi_frames.parsing.queries import select_documents, with_colons
@@ -40,6 +41,7 @@ from osdi_frames.tables import element_types
 _GROUP_SIZE = 16 << 20  # bytes of documents
 _END = 16  # bytes at the end of a document, enough for EMPTY_BODY
 _FEW = 16  # chunks; a query reads so few without a copy
+_MANY = 32  # documents that do not fit; a query of fewer takes longer than to rewrite them
 
 
 @dataclass(slots=True)
@@ -198,6 +200,8 @@ class _Reader:
 class _CleanReader(_Reader):
     """Reads the documents in which every value has its declared type, and collects the numbers of the others."""
 
+    mends: bool = False
+    """Whether single values are mended, and found to be mended."""
     others: set[int] = field(default_factory=set)
     listed: dict[int, ListedPage] = field(default_factory=dict)
     """The pages of collections, by the number of their document."""
@@ -208,9 +212,13 @@ class _CleanReader(_Reader):
         group = group.set_column(index, "document", with_colons(group["document"], self.plan.prefixes))
         documents = self._decoded(group)
         if self.plan.inspects:
-            unusual = _matches_any(documents["document"], queries.UNUSUAL)
+            unusual = queries.matches_any(documents["document"], queries.UNUSUAL)
             self.others.update(documents["number"].filter(unusual).to_pylist())
-        forms = self._parse_all(self._without_others(documents))
+        forms, taken = self._parse_all(self._without_others(documents)), list[Occurrences]()
+        if self.mends:
+            mended = [(*with_mended_values(parsed, self.plan.shapes), of_form) for parsed, of_form in forms]
+            forms = [(parsed, of_form) for parsed, _, of_form in mended]
+            taken = [one for parsed, found, _ in mended for one in _occurrences(parsed, found)]
         for parsed, _ in forms:
             self.others.update((parsed.elements[misfits(parsed, self.plan.shapes)] >> POSITIONS).tolist())
             if parsed.form.kind == "delivery":
@@ -220,6 +228,7 @@ class _CleanReader(_Reader):
             self.add_rows(parts, parsed, ~np.isin(parsed.elements >> POSITIONS, [*self.others]))
         result.rows, result.elements = _in_order(self.plan, parts), _counts(self.plan, parts)
         result.pages = [page for number, page in self.listed.items() if number not in self.others]
+        result.findings = [each for each in taken if each.number >> POSITIONS not in self.others]
         if self.plan.inspects:
             result.files = {*group["source_file"].drop_null().unique().to_pylist()}
             clean = [(parsed.form, self._without_others(documents)) for parsed, documents in forms]
@@ -236,7 +245,7 @@ class _CleanReader(_Reader):
         """
         texts = [cast(chunk, pa.string()) for chunk in group["document"].chunks]
         text = pa.chunked_array(texts, pa.string())
-        lax = pc.fill_null(_matches_any(text, (*queries.LAX, *DEEP)), True)
+        lax = pc.fill_null(queries.matches_any(text, (*queries.LAX, *DEEP)), True)
         self.others.update(group["number"].filter(lax).to_pylist())
         index = group.schema.get_field_index("document")
         return self._without_others(group.set_column(index, "document", text))
@@ -337,7 +346,7 @@ class _CleanReader(_Reader):
         if not spellings:
             return deliveries
         patterns = (queries.key_pattern(spellings), queries.ESCAPE)
-        possible = deliveries.filter(_matches_any(deliveries["document"], patterns))
+        possible = deliveries.filter(queries.matches_any(deliveries["document"], patterns))
         entries: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for keys, numbers, _ in self.query(queries.entry_keys_query(form), possible) if len(possible) else ():
             of_types = [key for key in keys if is_type_key(key)]
@@ -398,6 +407,8 @@ class _MendingReader(_Reader):
 
     def read(self, documents: pa.Table) -> None:
         """Add the rows and findings of documents to the parts and the result."""
+        if len(documents) >= _MANY:
+            documents = self._without_mended_values(documents)
         index = documents.schema.get_field_index("document")
         schema = documents.schema.set(index, pa.field("document", pa.string()))
         mended: defaultdict[Form, list[dict[str, Any]]] = defaultdict(list)
@@ -412,7 +423,19 @@ class _MendingReader(_Reader):
             of_foreign_prefixes += self._foreign_prefixes(parsed)
             if self.plan.inspects:
                 self.result.keys.extend(self.keys([(form, table)], table))
+        self.result.findings.sort(key=attrgetter("number"))
         self.result.findings.extend(sorted(of_foreign_prefixes, key=attrgetter("number")))
+
+    def _without_mended_values(self, documents: pa.Table) -> pa.Table:
+        """Add what is found in documents of which only single values have to be mended; return the others."""
+        found, others = _CleanReader(self.plan, self.engine, mends=True).read(documents)
+        for select, of_select in found.rows:
+            self.parts[select].append(of_select)
+        self.result.documents += found.documents
+        self.result.findings += found.findings
+        self.result.keys += found.keys
+        self.result.pages += found.pages
+        return others
 
     def _mended(self, candidate: dict[str, Any]) -> Iterator[tuple[Form, dict[str, Any]]]:
         """Yield each element of a text as a mended document, and note the findings of its one or several documents."""
@@ -475,16 +498,20 @@ class _MendingReader(_Reader):
             self.result.findings.append(self.noted[key])
 
 
+def _occurrences(parsed: Parsed, taken: Iterable[Taken]) -> Iterator[Occurrences]:
+    """Yield where values were taken out of elements."""
+    places = parsed.documents.select(["source_file", "source_line", ELEMENT]).to_pylist()
+    for index, finding, key in taken:
+        document = places[parsed.owners[index]]
+        yield Occurrences(_place(document), finding, key, number=document[ELEMENT])
+
+
 def _quarantined(deliveries: pa.Table) -> list[int]:
     """Return the numbers of deliveries that may be in quarantine: these have a reason and no elements."""
     ends = pc.binary_slice(deliveries["document"].cast(pa.binary()), -_END)
     empty = deliveries.filter(pc.match_substring_regex(ends, queries.EMPTY_BODY))
     numbers: list[int] = empty["number"].filter(pc.match_substring(empty["document"], '"reason"')).to_pylist()
     return numbers
-
-
-def _matches_any(texts: pa.ChunkedArray, patterns: Iterable[str]) -> pa.ChunkedArray:
-    return reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in patterns))
 
 
 def _with_occurring_types(form: Form, deliveries: pa.Table) -> Form:

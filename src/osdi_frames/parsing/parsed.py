@@ -7,7 +7,7 @@ values of documents into that form.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, Literal
 
@@ -81,6 +81,8 @@ class Parsed:
     """The results of `with_owners`; at first the elements at no steps, and their envelopes at ENVELOPE_STEP."""
     cast_values: dict[tuple[Steps, str], Read] = field(default_factory=dict)
     """The results of `read`, by steps and type."""
+    taken: dict[Steps, Mask] = field(default_factory=dict)
+    """Of which elements a value at steps was taken out, since it does not fit."""
 
     @classmethod
     def of(
@@ -158,16 +160,43 @@ class Parsed:
             self.cast_values[steps, kind] = read
         return self.cast_values[steps, kind]
 
+    def with_values(self, steps: Steps, indices: np.ndarray, texts: Sequence[str | None]) -> Parsed:
+        """Return the elements with other values at steps, of which there is one for each element."""
+        values, owners = self.with_owners(steps)
+        is_other, is_taken = np.zeros((2, len(values)), bool)
+        is_other[indices] = True
+        is_taken[indices] = [text is None for text in texts]
+        others = pc.replace_with_mask(values, is_other, pa.array(texts, values.type))
+        return replace(
+            self,
+            looked_up=self.looked_up | {steps: (others, owners)},
+            cast_values={at: read for at, read in self.cast_values.items() if at[0] != steps},
+            taken=self.taken | {steps: is_taken},
+        )
+
 
 def misfits(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> Mask:
     """Return which elements are missing or have a value that cannot be cast, or an identifier of unknown prefix."""
     suspect = ~valid(parsed.at(()))
-    for steps, kind in [*_TIMESTAMPS, *_leaves(entry_shape(parsed.form, shapes))]:
-        _, fits = parsed.read(steps, kind)
-        if not fits.all():
-            suspect[parsed.with_owners(steps)[1][~fits]] = True
+    for steps, _, unfitting in unfit(parsed, shapes):
+        suspect[parsed.with_owners(steps)[1][unfitting]] = True
     suspect[[index for index, *_ in foreign_prefixes(parsed, shapes)]] = True
     return suspect
+
+
+def unfit(
+    parsed: Parsed, shapes: Mapping[ElementType, Shape]
+) -> Iterator[tuple[Steps, Type | Literal["pairs"], np.ndarray]]:
+    """Yield the steps to values that cannot be cast, the type, and the indices of the values there."""
+    for steps, kind in leaves(parsed, shapes):
+        _, fits = parsed.read(steps, kind)
+        if not fits.all():
+            yield steps, kind, np.flatnonzero(~fits)
+
+
+def leaves(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> list[_Leaf]:
+    """Return the path and the type of every value that elements and envelopes can have."""
+    return [*_TIMESTAMPS, *_leaves(entry_shape(parsed.form, shapes))]
 
 
 def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:

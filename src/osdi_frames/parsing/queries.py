@@ -9,7 +9,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from itertools import chain
 
 import numpy as np
@@ -55,6 +55,11 @@ def possible_keys(documents: pa.ChunkedArray, keys: Iterable[str]) -> list[str]:
         if re.search(ESCAPE.encode(), text):
             return keys
     return [key for key in keys if key not in missing]
+
+
+def matches_any(texts: pa.ChunkedArray, patterns: Iterable[str]) -> pa.ChunkedArray:
+    """Return which texts match any of some patterns."""
+    return reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in patterns))
 
 
 def key_pattern(keys: Iterable[str]) -> str:
