@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
@@ -16,6 +19,7 @@ from hypothesis import strategies as st
 import osdi_frames as of
 from osdi_frames.document_forms import Form
 from osdi_frames.engine import Engine, refused
+from osdi_frames.errors import BadDocument
 from osdi_frames.parsing import group as parsing
 from osdi_frames.parsing import queries
 from tests import reference
@@ -162,6 +166,60 @@ def test_plain_and_mended_documents_read_the_same(document: Any) -> None:
 def test_plain_and_mended_documents_with_odd_values_read_the_same(kind: str) -> None:
     for document in odd_documents(kind, start=len(kind), step=23):
         plain_and_mended_read_the_same(document)
+
+
+def values_and_documents_are_mended_the_same(made: list[Any]) -> None:
+    """Compare what is read, and which problems are found, whether single values are mended or all documents rewritten.
+
+    Each document is there alone, and with others as the entries of one.
+    """
+    source = [*made, *together(made), {"page": 1}]
+    found = []
+    for many in (1, len(source) + 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(parsing, "_MANY", many)
+            found.append((read(source, TABLES, dedupe=False), of.check(source), first_problem(source)))
+    (tables, problems, error), (expected, expected_problems, expected_error) = found
+    for table, rows in tables.items():
+        same(rows, expected[table])
+    pd.testing.assert_frame_equal(problems, expected_problems)
+    assert error == expected_error
+
+
+def first_problem(source: list[Any]) -> str:
+    try:
+        of.open(source).tables(dedupe=False)
+    except BadDocument as error:
+        return str(error)
+    return ""
+
+
+def together(made: list[Any]) -> list[Any]:
+    """Return documents with the elements of five others each, of the same kind."""
+    deliveries = [document for document in made if isinstance(document, list)]
+    joined: list[Any] = [[*chain.from_iterable(some)] for some in zip(*[iter(deliveries)] * 5, strict=False)]
+    pages: defaultdict[str, list[Any]] = defaultdict(list)
+    for document in made:
+        if isinstance(document, dict) and isinstance(embedded := document.get("_embedded"), dict):
+            for key, entries in embedded.items():
+                pages[key] += entries if isinstance(entries, list) else []
+    pages["osdi:events"] += [one for one in made if isinstance(one, dict) and "total_accepted" in one]
+    return joined + [
+        {"_embedded": {key: [*some]}}
+        for key, entries in pages.items()
+        for some in zip(*[iter(entries)] * 5, strict=False)
+    ]
+
+
+@pytest.mark.parametrize("kind", reference.KINDS)
+def test_single_values_are_mended_as_documents_are(kind: str) -> None:
+    values_and_documents_are_mended_the_same(odd_documents(kind, start=len(kind), step=61))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", reference.KINDS)
+def test_any_single_values_are_mended_as_documents_are(kind: str) -> None:
+    values_and_documents_are_mended_the_same(odd_documents(kind))
 
 
 def odd_documents(kind: str, *, start: int = 0, step: int = 1) -> list[Any]:

@@ -355,6 +355,9 @@ class _CleanReader(_Reader):
             elif spellings.keys() & {*of_types}:
                 self.others.update(numbers)
         for spelling, numbers in entries.items():
+            if self.mends:  # a finding names the key as it is spelled
+                self.others.update(numbers)
+                continue
             deliveries, doubtful = queries.respelled(deliveries, spelling, spellings[spelling], numbers)
             self.others.update(doubtful)
         return deliveries

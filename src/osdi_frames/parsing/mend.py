@@ -42,9 +42,9 @@ def mend(element: Element, plan: Plan) -> tuple[Form, str, list[Finding]]:
     if element.wrapper is None:
         body = mender.value(element.value, wrapper_shape.inside[str(kind.type_key)], element.key)
     else:
+        value = mender.value(element.value, wrapper_shape.inside[str(kind.type_key)], element.key)
         siblings = {key: value for key, value in element.wrapper.items() if not is_type_key(key)}
-        wrapper = {kind.type_key: element.value} | siblings
-        body = [mender.value(wrapper, wrapper_shape, element.wrapper_key)]
+        body = [{kind.type_key: value} | mender.value(siblings, wrapper_shape, element.wrapper_key)]
     timestamps = {
         key: mender.scalar(value, {"utc"}, key) if key in plan.timestamps else None
         for key, value in (element.timestamps or {"received_at": None}).items()
