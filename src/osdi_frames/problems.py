@@ -115,6 +115,20 @@ class Finding:
         return " = ".join(filter(None, (self.key, self.value)))
 
 
+@dataclass(slots=True)
+class Occurrences:
+    """A finding, and how often it occurs in some documents."""
+
+    place: Place
+    """The place of its first occurrence."""
+    finding: Finding
+    relative: str = ""
+    """Its key relative to the element, without positions in lists; empty outside of elements."""
+    count: int = 1
+    number: int = 0
+    """The number of the first element of its document, to sort findings in the order of reading."""
+
+
 def repeated(key: object, count: int = 1) -> Finding:
     """Return the finding for a key that an object has more than once."""
     return Finding(ProblemKind.DUPLICATE_KEY, field_name(key), severity="warning", count=count)

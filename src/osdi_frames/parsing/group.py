@@ -29,33 +29,18 @@ from osdi_frames.parsing.columns import rows
 from osdi_frames.parsing.documents import Element, elements
 from osdi_frames.parsing.listings import ListedPage, listed_page, page_paths
 from osdi_frames.parsing.mend import has_shape, mend
-from osdi_frames.parsing.mended_values import Taken, with_mended_values
+from osdi_frames.parsing.mended_values import with_mended_values
 from osdi_frames.parsing.parsed import Parsed, foreign_prefixes, misfits
 from osdi_frames.parsing.plan import ELEMENT, POSITIONS, Plan, Select, document_shape
 from osdi_frames.parsing.queries import select_documents, with_colons
 from osdi_frames.parsing.undeclared import count_keys
-from osdi_frames.problems import Finding, Place, ProblemKind
+from osdi_frames.problems import Finding, Occurrences, Place, ProblemKind
 from osdi_frames.sources.layout import Chunk, split
 from osdi_frames.tables import element_types
 
 _GROUP_SIZE = 16 << 20  # bytes of documents
-_END = 16  # bytes at the end of a document, enough for EMPTY_BODY
 _FEW = 16  # chunks; a query reads so few without a copy
 _MANY = 32  # documents that do not fit; a query of fewer takes longer than to rewrite them
-
-
-@dataclass(slots=True)
-class Occurrences:
-    """A finding, and how often it occurs in the documents of a group."""
-
-    place: Place
-    """The place of its first occurrence."""
-    finding: Finding
-    relative: str = ""
-    """The key of the finding as `Element.relative` returns it; empty outside of elements."""
-    count: int = 1
-    number: int = 0
-    """The number (ELEMENT) of the first element of its document, to sort findings in the order of reading."""
 
 
 @dataclass(slots=True)
@@ -218,7 +203,7 @@ class _CleanReader(_Reader):
         if self.mends:
             mended = [(*with_mended_values(parsed, self.plan.shapes), of_form) for parsed, of_form in forms]
             forms = [(parsed, of_form) for parsed, _, of_form in mended]
-            taken = [one for parsed, found, _ in mended for one in _occurrences(parsed, found)]
+            taken = [*chain.from_iterable(found for _, found, _ in mended)]
         for parsed, _ in forms:
             self.others.update((parsed.elements[misfits(parsed, self.plan.shapes)] >> POSITIONS).tolist())
             if parsed.form.kind == "delivery":
@@ -323,7 +308,7 @@ class _CleanReader(_Reader):
     def _query_forms_of_deliveries(self, form: Form, deliveries: pa.Table) -> list[Form]:
         """Return the form that deliveries are queried by, if they contain any planned type."""
         forms = self.plan.queries_for(form)
-        self.others.update(_quarantined(deliveries) if form.enveloped else ())
+        self.others.update(queries.quarantined(deliveries) if form.enveloped else ())
         narrower = [_with_occurring_types(query_form, deliveries) for query_form in forms]
         occurring = [query_form for query_form in narrower if query_form.types]
         # An inspection queries deliveries without elements, too, to list the keys of their envelopes.
@@ -499,22 +484,6 @@ class _MendingReader(_Reader):
         else:
             self.noted[key] = Occurrences(place, finding, count=finding.count, number=number)
             self.result.findings.append(self.noted[key])
-
-
-def _occurrences(parsed: Parsed, taken: Iterable[Taken]) -> Iterator[Occurrences]:
-    """Yield where values were taken out of elements."""
-    places = parsed.documents.select(["source_file", "source_line", ELEMENT]).to_pylist()
-    for index, finding, key in taken:
-        document = places[parsed.owners[index]]
-        yield Occurrences(_place(document), finding, key, number=document[ELEMENT])
-
-
-def _quarantined(deliveries: pa.Table) -> list[int]:
-    """Return the numbers of deliveries that may be in quarantine: these have a reason and no elements."""
-    ends = pc.binary_slice(deliveries["document"].cast(pa.binary()), -_END)
-    empty = deliveries.filter(pc.match_substring_regex(ends, queries.EMPTY_BODY))
-    numbers: list[int] = empty["number"].filter(pc.match_substring(empty["document"], '"reason"')).to_pylist()
-    return numbers
 
 
 def _with_occurring_types(form: Form, deliveries: pa.Table) -> Form:

@@ -20,25 +20,24 @@ from osdi_frames.document_forms import BODY
 from osdi_frames.messages import value_form
 from osdi_frames.parsing.mend import Misfit, fitted
 from osdi_frames.parsing.parsed import Parsed, Steps, leaves, unfit
-from osdi_frames.parsing.plan import Shape
-from osdi_frames.problems import Finding
+from osdi_frames.parsing.plan import ELEMENT, Shape
+from osdi_frames.problems import Finding, Occurrences, Place
 from osdi_frames.tables.schema import ElementType, Type
 
 _SCALARS: Final[set[Type | Literal["pairs"]]] = {"bool", "int64", "float64", "decimal", "utc", "local"}
 #: What may have been no string in its document: a number, a boolean, an object or a list.
 _NO_STRING: Final = r"^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false)$|^[{\[]"
 
-#: The index of an element, the finding of a value that it has no longer, and the key as `Element.relative` returns it.
-Taken = tuple[int, Finding, str]
 
-
-def with_mended_values(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> tuple[Parsed, list[Taken]]:
-    """Return elements with values in the normal form of their type, and findings of those that have none.
+def with_mended_values(
+    parsed: Parsed, shapes: Mapping[ElementType, Shape]
+) -> tuple[Parsed, list[Occurrences]]:
+    """Return elements with values in the normal form of their type, and where values were taken out that have none.
 
     Elements of which several values do not fit stay as they are, and so do values in lists and beside the element,
     those that may have been no string, and those that columns of two types read.
     """
-    misfits, taken = [*unfit(parsed, shapes)], list[Taken]()
+    misfits, taken = [*unfit(parsed, shapes)], list[tuple[int, Finding, str]]()
     kinds = Counter(steps for steps, _ in leaves(parsed, shapes))
     number_of = np.zeros(len(parsed.elements), int)
     for steps, _, entries in misfits:
@@ -48,7 +47,12 @@ def with_mended_values(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> t
             values = _Values.of(parsed, steps, kind, entries[number_of[entries] == 1])
             parsed = parsed.with_values(steps, values.indices, values.normal)
             taken += values.taken(parsed)
-    return parsed, sorted(taken, key=lambda each: each[0])
+    places = parsed.documents.select(["source_file", "source_line", ELEMENT]).to_pylist() if taken else []
+    of_elements = ((places[parsed.owners[index]], finding, key) for index, finding, key in sorted(taken))
+    return parsed, [
+        Occurrences(Place(of["source_file"], of["source_line"]), finding, key, number=of[ELEMENT])
+        for of, finding, key in of_elements
+    ]
 
 
 def _is_inside(parsed: Parsed, steps: Steps) -> bool:
@@ -84,8 +88,8 @@ class _Values:
         fits = (self.fits[text] for text in self.texts)
         return [None if isinstance(fit, Misfit) else fit for fit in fits]
 
-    def taken(self, parsed: Parsed) -> Iterator[Taken]:
-        """Yield a finding of each value that has no normal form."""
+    def taken(self, parsed: Parsed) -> Iterator[tuple[int, Finding, str]]:
+        """Yield the index, a finding and its relative key for each element whose value has no normal form."""
         element = next(
             of for of in parsed.form.types if self.steps[: len(parsed.head(of))] == parsed.head(of)
         )

@@ -62,6 +62,14 @@ def matches_any(texts: pa.ChunkedArray, patterns: Iterable[str]) -> pa.ChunkedAr
     return reduce(pc.or_, (pc.match_substring_regex(texts, pattern) for pattern in patterns))
 
 
+def quarantined(deliveries: pa.Table) -> list[int]:
+    """Return the numbers of deliveries that may be in quarantine: these have a reason and no elements."""
+    ends = pc.binary_slice(deliveries["document"].cast(pa.binary()), -_END)
+    empty = deliveries.filter(pc.match_substring_regex(ends, _EMPTY_BODY))
+    numbers: list[int] = empty["number"].filter(pc.match_substring(empty["document"], '"reason"')).to_pylist()
+    return numbers
+
+
 def key_pattern(keys: Iterable[str]) -> str:
     """Return the pattern of the text of any of some keys."""
     return f'"(?:{"|".join(map(re.escape, keys))})"'
@@ -179,8 +187,9 @@ DELIVERIES = (
     (r'^\{(?:"\w+": ?(?:"[^"\\]*"|\d+), ?)*"(?:received|fetched)_at": ?"[^"\\]*", ?"body": ?\[', True),
 )
 
+_END = 16  # bytes at the end of a document, enough for _EMPTY_BODY
 #: The pattern of how an envelope without elements ends.
-EMPTY_BODY = r"\[\s*\]\s*\}\s*$"
+_EMPTY_BODY = r"\[\s*\]\s*\}\s*$"
 
 #: The pattern of documents in which a key may be null.
 NULL = r":\s*null"

@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 from osdi_frames.durable import create_file, flush, sync, write_file
 from osdi_frames.parsing.group import (
     GroupResult,
-    Occurrences,
     add_mended,
     read_clean,
     read_group,
@@ -31,7 +30,7 @@ from osdi_frames.parsing.group import (
 from osdi_frames.parsing.listings import ListedPage
 from osdi_frames.parsing.parse import numbered
 from osdi_frames.parsing.plan import CARRIED, ELEMENT, Plan, Select
-from osdi_frames.problems import Finding, Place, Problem, ProblemKind
+from osdi_frames.problems import Finding, Occurrences, Place, Problem, ProblemKind
 from osdi_frames.sources.files import Handle
 from osdi_frames.sources.remote import Remote
 from osdi_frames.sources.source import Part
