@@ -2,7 +2,8 @@
 
 ``python -m tests.benchmarks.archives FOLDER NAME…`` makes them: ``sample-200000`` (deliveries of
 `osdi_frames.sample`, a line each), ``other-200000`` (of the maker in this file, which shares nothing with it)
-``files-20000`` (the first deliveries of the sample, a file each) and ``parts-200000`` (the sample in 30 files).
+``files-20000`` (the first deliveries of the sample, a file each), ``parts-200000`` (the sample in 30 files),
+``people-200000`` (the sample, but each signature of another person) and ``odd-20000`` (with a date that is none).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import random
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,12 @@ def make(keep: Path, name: str) -> None:
     """Make an archive: whole, or not at all."""
     maker, _, count = name.rpartition("-")
     with tempfile.TemporaryDirectory(dir=keep) as folder:
-        made = {"sample": _sample, "other": _other, "files": _files, "parts": _parts}[maker](
-            Path(folder), int(count)
-        )
+        made = _MAKERS[maker](Path(folder), int(count))
         made.rename(path_of(keep, name))
 
 
-def _sample(folder: Path, count: int) -> Path:
+def _sample(folder: Path, count: int, change: Callable[[dict[str, Any]], None] = lambda _: None) -> Path:
+    """Write deliveries of the sample, each element of which is changed."""
     from osdi_frames import sample
 
     world = sample.World(event_count=0, petition_count=160)
@@ -42,8 +42,25 @@ def _sample(folder: Path, count: int) -> Path:
     with path.open("w", encoding="utf-8") as file:
         # Retries and other messages come on top.
         for delivery in itertools.islice(sample.deliveries(world, world.signatures(count)), count):
+            for signature in (each["osdi:signature"] for each in delivery.body if "osdi:signature" in each):
+                change(signature)
             file.write(json.dumps(delivery.body, ensure_ascii=False, separators=(",", ":")) + "\n")
     return path
+
+
+def _people(folder: Path, count: int) -> Path:
+    def change(signature: dict[str, Any]) -> None:
+        name = signature["_links"]["self"]["href"].rpartition("/")[2]
+        if link := signature["_links"].get("osdi:person"):
+            link["href"] = f"{link['href'].rpartition('/')[0]}/{name}"
+        for mail in signature.get("person", {}).get("email_addresses", ()):
+            mail["address"] = f"{name}@{mail['address'].rpartition('@')[2]}"
+
+    return _sample(folder, count, change)
+
+
+def _odd(folder: Path, count: int) -> Path:
+    return _sample(folder, count, lambda signature: signature.update(created_date="soon"))
 
 
 def _files(folder: Path, count: int) -> Path:
@@ -177,6 +194,15 @@ def _person(rng: random.Random, now: datetime) -> dict[str, Any]:
     }
     return {name: value for name, value in parts.items() if rng.random() < 0.7}
 
+
+_MAKERS = {
+    "sample": _sample,
+    "other": _other,
+    "files": _files,
+    "parts": _parts,
+    "people": _people,
+    "odd": _odd,
+}
 
 if __name__ == "__main__":
     for wanted in sys.argv[2:]:

@@ -45,6 +45,7 @@ class Line:
 def lines(deliveries: int) -> list[Line]:
     """Return the lines that are always measured, on archives of so many deliveries."""
     sample, files = f"sample-{deliveries}", f"files-{max(1, deliveries // 10)}"
+    people = f"people-{deliveries}"
     made = [line for archive in (sample, f"other-{deliveries}") for line in _readings(archive)]
     to_pandas = {
         "osdi-frames": Contestant("by_osdi_frames.to_pandas", sample),
@@ -54,6 +55,14 @@ def lines(deliveries: int) -> list[Line]:
         "osdi-frames": Contestant("by_osdi_frames.scan", files),
         "duckdb": Contestant("by_duckdb.files", files),
     }
+    again = {
+        "again": Contestant("by_osdi_frames.again", sample),
+        "osdi-frames": Contestant("by_osdi_frames.by_source", sample),
+    }
+    fitting = {
+        "odd": Contestant("by_osdi_frames.skipped", f"odd-{max(1, deliveries // 10)}"),
+        "clean": Contestant("by_osdi_frames.skipped", f"sample-{max(1, deliveries // 10)}"),
+    }
     started = {
         "osdi-frames": Contestant("by_command_line.import_osdi_frames"),
         "pandas": Contestant("by_command_line.import_pandas"),
@@ -62,22 +71,37 @@ def lines(deliveries: int) -> list[Line]:
         *made,
         Line("to pandas", to_pandas, (Target(1.4, "scan"),), to_pandas),
         Line(f"{files.removeprefix('files-')} files", small, (Target(1.2, "duckdb"),), small),
+        Line(
+            "by_source, with a handle asked before", again, (Target(0.2, "osdi-frames", of="again"),), again
+        ),
+        Line("values that do not fit", fitting, (Target(3, "clean", of="odd"),), fitting),
         _command("report", "report", 4, sample),
-        _with_a_store(f"parts-{deliveries}", 0.2),
+        _command("report, each of another person", "report", 5, people),
+        _with_a_store(f"parts-{deliveries}", 0.15),
+        _with_a_store(files, 0.3),
         _command("report --out", "report_out", 6, sample),
+        _command("report --out, each of another person", "report_out", 8, people),
         _command("check", "check", 4, sample),
-        _command("export", "export", 6, sample),
+        _command("export", "export", 7, sample),
         Line("import", started, (Target(1.2, "pandas"),)),
         Line("--help", {"osdi-frames": Contestant("by_command_line.list_commands")}, (Target(0.3),)),
     ]
 
 
 def _with_a_store(archive: str, at_most: float) -> Line:
-    """Measure a report with a store against one without, when nothing is new, and when one file of 30 is."""
-    calls = {"without": "report", "nothing new": "report_stored", "one new file": "report_grown"}
+    """Measure a report with a store against one without: nothing is new, it was asked before, one file is new."""
+    calls = {
+        "without": "report",
+        "nothing new": "report_stored",
+        "asked again": "report_again",
+        "one new file": "report_grown",
+    }
     contestants = {name: Contestant(f"by_command_line.{call}", archive) for name, call in calls.items()}
-    targets = (Target(at_most, "without", of="nothing new"), Target(0.25, "without", of="one new file"))
-    return Line(f"report with a store, {archive.removeprefix('parts-')}", contestants, targets, contestants)
+    targets = (
+        *(Target(at_most, "without", of=name) for name in ("nothing new", "asked again")),
+        Target(0.2, "without", of="one new file"),
+    )
+    return Line(f"report with a store, {archive}", contestants, targets, contestants)
 
 
 def cluster_lines(deliveries: int, large: int) -> list[Line]:

@@ -33,11 +33,14 @@ def archive(tmp_path_factory):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.long if "store" in name else ()) for name in READINGS]
 )
-def test_all_who_read_an_archive_agree(name, archive):
+def test_all_who_read_an_archive_agree(name, archive, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     answers = {}
     for who, reading in READINGS[name].agreeing.items():
-        function, answer, _ = contestant(reading.call)
-        answers[who] = digest(answer(function(archive(reading.archive))))
+        function, answer, within = contestant(reading.call)
+        path = archive(reading.archive)
+        with within(path):
+            answers[who] = digest(answer(function(path)))
     assert len(answers) > 1
     assert disagreement(answers) is None
 
