@@ -52,10 +52,10 @@ def _made(paths: Iterable[str], whole: Plan, limits: Limits) -> Store:
     """Make a store whose folder is removed when nothing refers to it, or when this process ends."""
     from osdi_frames.store.store import Store  # a handle that is read once needs no Parquet
 
-    _remove_left()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     lock = try_lock(folder / _LIVING)
     try:
+        _remove_left(folder)
         store = replace(Store.of(folder, paths, whole, limits), is_temporary=True)
     except BaseException:
         _end(folder, lock, os.getpid())
@@ -72,9 +72,12 @@ def _end(folder: Path, lock: int | None, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_left() -> None:
-    """Remove the folders of processes that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):  # another user's
-            if (folder / _LIVING).exists() and (lock := try_lock(folder / _LIVING)) is not None:
-                _end(folder, lock, os.getpid())
+def _remove_left(folder: Path) -> None:
+    """Remove the folders beside one that killed processes of its owner have left."""
+    owner = folder.stat().st_uid
+    for left in folder.parent.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # another process removes it, too
+            if left.lstat().st_uid == owner and (left / _LIVING).exists():
+                lock = try_lock(left / _LIVING)
+                if lock is not None:
+                    _end(left, lock, os.getpid())
