@@ -330,8 +330,8 @@ class _CleanReader(_Reader):
         }
         if not spellings:
             return deliveries
-        patterns = (queries.key_pattern(spellings), queries.ESCAPE)
-        possible = deliveries.filter(queries.matches_any(deliveries["document"], patterns))
+        may_have = queries.matches_any(deliveries["document"], queries.key_patterns(spellings))
+        possible = deliveries.filter(may_have)
         entries: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for keys, numbers, _ in self.query(queries.entry_keys_query(form), possible) if len(possible) else ():
             of_types = [key for key in keys if is_type_key(key)]
