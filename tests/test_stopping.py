@@ -267,20 +267,21 @@ def test_a_sample_in_place_of_an_earlier_one_leaves_that_as_it_was(tmp_path):
 
 
 class Interrupted:
-    """Rows in which Ctrl-C arrives when the database reads them."""
+    """Rows in which Ctrl-C arrives when the database reads them, after it has looked what there is."""
 
-    times = 0
+    is_known = False
 
     def __arrow_c_stream__(self, schema=None):
-        self.times += 1
-        if self.times > 1:  # the first time, it looks what there is
+        if self.is_known:
             raise KeyboardInterrupt
         return pa.table({"text": ["a"]}).__arrow_c_stream__(schema)
 
 
 def test_an_interrupt_while_the_database_asks_python_is_no_misfit_of_a_document():
     with engine() as lent:
-        lent.connection.register("documents", Interrupted())
+        rows = Interrupted()
+        lent.connection.register("documents", rows)
+        rows.is_known = True
         with pytest.raises(KeyboardInterrupt), contextlib.suppress(*refused()):
             lent.ask("FROM documents")
 

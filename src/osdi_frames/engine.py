@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import tempfile
 import threading
 import weakref
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # Every batch of a relation costs a query some time, but there have to be enough for all cores.
 _BATCHES, _FEWEST_ROWS, _MOST_ROWS = 8, 512, 4096
+#: What errors say after Ctrl-C: in a query, and in what it calls in Python, where DuckDB 1.5 says so in more words.
+_INTERRUPTED = re.compile(r"Query interrupted|KeyboardInterrupt(?:: <EMPTY MESSAGE>)?[: \n]*(?:At:|$)")
 _SETTINGS = "SET TimeZone = 'UTC'; SET enable_progress_bar = false; SET enable_external_file_cache = false"
 
 #: The database of each process, since threads do not survive a fork, with its idle files. Opening one takes 20 ms.
@@ -57,7 +60,7 @@ def _python_errors() -> Iterator[None]:
         yield
     except Exception as error:
         message = str(error)
-        if "Query interrupted" in message or message.rstrip(": \n").endswith("KeyboardInterrupt"):
+        if _INTERRUPTED.search(message):
             raise KeyboardInterrupt from error
         full = next((number for number in FULL if os.strerror(number) in message), None)
         if full and not isinstance(error, OSError):
