@@ -61,7 +61,7 @@ class Reader:
     progress: bool | None = None
     timezone: str | None = None
     filters: Filters = field(default_factory=Filters)
-    kept: TemporaryStores = field(default_factory=TemporaryStores, repr=False, compare=False)
+    _kept: TemporaryStores = field(default_factory=TemporaryStores, repr=False, compare=False)
     """What readings of this handle, and of its parts that pass filters, keep for the next ones."""
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ class Reader:
                 yield from _with_computed(read, resolution) if resolution.computed else read
                 connection.release()
             # Neither are documents that are kept, or elsewhere.
-            is_seen = self.store is None and not self.kept and groups is None
+            is_seen = self.store is None and not self._kept and groups is None
             if not is_seen and observer.lacks(plan):
                 observer.first = self.first_documents()
             observer.end(plan, whole=is_whole)
@@ -181,13 +181,13 @@ class Reader:
         """Return the store to read with: that of the settings, or one that this handle keeps."""
         if self.store is not None:
             return self._store(self.store)
-        is_again, self.kept.is_read = self.kept.is_read, True
+        is_again, self._kept.is_read = self._kept.is_read, True
         if not (self.keep and is_again and self._is_of_local_files):
             return None
         if sum(part.size for part in parts_of(self.source, lambda _: None)) < temporary.KEPT_BYTES:
             return None
         plans = (resolution.plan, resolution.observed)
-        return self.kept.find(self.paths, *plans, self.limits or DEFAULT_LIMITS)
+        return self._kept.find(self.paths, *plans, self.limits or DEFAULT_LIMITS)
 
     @property
     def _is_of_local_files(self) -> bool:
