@@ -134,7 +134,7 @@ class Reader:
                 read = ((name, some.drop_columns([ELEMENT])) for name, some in found(connection))
                 yield from _with_computed(read, resolution) if resolution.computed else read
                 connection.release()
-            # Neither are documents that are kept, or elsewhere.
+            # Documents that are kept, or that others have parsed, are not seen by the observer.
             is_seen = self.store is None and not self._kept and groups is None
             if not is_seen and observer.lacks(plan):
                 observer.first = self.first_documents()
@@ -273,13 +273,13 @@ class Reader:
         if self.store is None:
             found = cut(self.source, policy.handle, count=count, size=size)
         else:
-            store, parts = self._store(self.store), parts_of(self.source, policy.handle)
-            with store.opened(
-                self.resolution({}).plan, parts, Observer(None), progress=self.progress
-            ) as reading:
+            store, observer = self._store(self.store), Observer(None)
+            plan, parts = self.resolution({}).plan, parts_of(self.source, observer.handle)
+            writes = not isinstance(self.source, FilePartition)
+            with store.opened(plan, parts, observer, progress=self.progress, writes=writes) as reading:
                 for _ in reading.results():
                     pass  # what the store lacks is parsed here
-            found = together(store.cut(parts), count=count, size=size)
+            found = together(store.cut(parts_of(self.source, policy.handle)), count=count, size=size)
         policy.close()
         filters = self._filters_by_id()
         return [replace(self, source=part, filters=filters) for part in found]
