@@ -3,7 +3,7 @@
 ``python -m tests.benchmarks.archives FOLDER NAME…`` makes them: ``sample-200000`` (deliveries of
 `osdi_frames.sample`, a line each), ``other-200000`` (of the maker in this file, which shares nothing with it)
 ``files-20000`` (the first deliveries of the sample, a file each), ``parts-200000`` (the sample in 30 files),
-``people-200000`` (the sample, but each signature of another person) and ``odd-20000`` (with a date that is none).
+``people-200000`` (the sample, but each signature of another person) and ``odd-20000`` (with a text in place of a date).
 """
 
 from __future__ import annotations

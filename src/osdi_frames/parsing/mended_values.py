@@ -34,7 +34,7 @@ def with_mended_values(
 ) -> tuple[Parsed, list[Occurrences]]:
     """Return elements with values in the normal form of their type, and where values were taken out that have none.
 
-    Elements of which several values do not fit stay as they are, and so do values in lists and beside the element,
+    Elements of which several values do not fit stay as they are, and so do values in lists and of siblings,
     those that may have been no string, and those that columns of two types read.
     """
     misfits, taken = [*unfit(parsed, shapes)], list[tuple[int, Finding, str]]()
