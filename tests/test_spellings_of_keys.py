@@ -119,6 +119,25 @@ def test_other_keys_with_underscores_are_as_they_came():
     assert archive.check()["detail"].tolist() == ["event: platform_hidden_x", "event: platform_mood"]
 
 
+def test_custom_fields_whose_names_begin_like_prefixed_keys_are_as_they_came():
+    fields = {"platform_hidden": "q", "a": 'b "{}', "action_network_person_id": "z"}
+    signature = {"identifiers": ["platform:1"], "person": {"custom_fields": fields}}
+    delivery = [{"osdi_signature": signature, "platform_sponsor": SPONSOR}, {"osdi_signature": signature}]
+    archive = of.open([delivery])
+    signatures = archive.signatures(dedupe=False)
+    assert [*map(json.loads, signatures["custom_fields"])] == [fields, fields]
+    assert signatures["sponsor_title"].fillna("").tolist() == [SPONSOR["title"], ""]
+    assert archive.table("signature_custom_fields", dedupe=False)["name"].tolist() == [*fields] * 2
+
+
+@pytest.mark.parametrize("key", ["_embedded", r"\u005fembedded"])
+def test_a_collection_inside_of_an_element_is_found_by_its_key_however_it_is_escaped(key, tmp_path):
+    inside = '{"osdi:attendances": [{"identifiers": ["platform:a"]}]}'
+    page = f'{{"_embedded": {{"osdi:events": [{{"identifiers": ["platform:1"], "{key}": {inside}}}]}}}}'
+    (tmp_path / "a.json").write_text(page)
+    assert of.read_table(tmp_path, "attendances")["attendance_id"].tolist() == ["a"]
+
+
 def test_codes_of_currencies_are_in_upper_case():
     page = {
         "_embedded": {"osdi:donations": [{"identifiers": ["platform:1"], "amount": "1", "currency": " usd"}]}

@@ -72,7 +72,7 @@ class Element:
     timestamps: Mapping[str, Any] | None = None
     """The timestamps of the envelope; None without one."""
     page: Mapping[str, Any] | None = None
-    """The enveloped page that lists it; None outside of pages."""
+    """The enveloped page that lists it and no other type; None outside of pages."""
 
     def relative(self, key: str) -> str:
         """Return a key relative to the element, without positions, so that findings of many elements count as one."""
@@ -84,16 +84,20 @@ class Element:
 
 
 def elements(
-    document: Any, prefixes: Sequence[str] = PREFIXES, named: ElementType | None = None
+    document: Any,
+    prefixes: Sequence[str] = PREFIXES,
+    named: ElementType | None = None,
+    types: Collection[ElementType] | None = None,
 ) -> Iterator[Element | Finding]:
     """Yield the elements of a decoded document, and findings of everything else in it.
 
-    `named` is the type of resources that do not show their own, if the caller knows it.
+    `named` is the type of resources that do not show their own, if the caller knows it. A value that stands for an
+    element, or for a list of them, and is none, is found only if it is of one of some `types`; None stands for all.
 
     >>> [str(part.problem) for part in elements({"fetched_at": "2026-01-01T00:00:00Z", "body": 7})]
     ['not a page, an event or a delivery']
     """
-    open_walks = [_Walk(prefixes, named).document(document, "")]
+    open_walks = [_Walk(prefixes, named, element_types() if types is None else types).document(document, "")]
     while open_walks:  # a stack instead of recursion: documents can be nested deeper than Python can call
         part = next(open_walks[-1], None)
         if part is None:
@@ -116,6 +120,7 @@ class _Walk:
 
     prefixes: Sequence[str]
     named: ElementType | None
+    types: Collection[ElementType]
     timestamps: Mapping[str, Any] | None = None
     envelope: Mapping[str, Any] = field(default_factory=dict)
     page: Mapping[str, Any] | None = None
@@ -217,14 +222,17 @@ class _Walk:
 
     def _page(self, body: dict[str, Any], key: str) -> _Parts:
         yield from _around_page(body, self.prefixes)
-        for name, _ in self._collections(body):
-            if not isinstance(body["_embedded"][name], list | None):
+        collections = [*self._collections(body)]
+        for name, kind in collections:
+            if kind in self.types and not isinstance(body["_embedded"][name], list | None):
                 yield Finding(
                     ProblemKind.NO_LIST,
                     _joined(key, f"_embedded.{name}"),
                     value_form(body["_embedded"][name]),
                 )
-        yield replace(self, page={**self.envelope, BODY: body})._embedded(body, key)
+        # The total of a page with collections of two types is of neither.
+        page = {**self.envelope, BODY: body} if len({kind for _, kind in collections}) == 1 else None
+        yield replace(self, page=page)._embedded(body, key)
 
     def _embedded(self, body: dict[str, Any], key: str) -> _Parts:
         """Walk through the embedded collections of a page or a resource."""
@@ -238,7 +246,7 @@ class _Walk:
                         kind, entry, position, entry_key, timestamps=self.timestamps, page=self.page
                     )
                     yield self._resource(element)
-                else:
+                elif kind in self.types:
                     yield Finding(ProblemKind.NO_OBJECT, entry_key, value_form(entry))
 
     def _collections(self, body: dict[str, Any]) -> Iterator[tuple[str, ElementType]]:
@@ -275,7 +283,7 @@ class _Walk:
                 yield _other_type(name)
             elif isinstance(value, dict):
                 yield Element(declared[name], value, position, element_key, wrapper, key, self.timestamps)
-            else:
+            elif declared[name] in self.types:
                 yield Finding(ProblemKind.NO_OBJECT, element_key, value_form(value))
 
 

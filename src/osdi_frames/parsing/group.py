@@ -203,7 +203,8 @@ class _CleanReader(_Reader):
         if self.mends:
             mended = [(*with_mended_values(parsed, self.plan.shapes), of_form) for parsed, of_form in forms]
             forms = [(parsed, of_form) for parsed, _, of_form in mended]
-            taken = [*chain.from_iterable(found for _, found, _ in mended)]
+            in_order = sorted(mended, key=lambda each: element_types().index(each[0].form.types[0]))
+            taken = [*chain.from_iterable(found for _, found, _ in in_order)]
         for parsed, _ in forms:
             self.others.update((parsed.elements[misfits(parsed, self.plan.shapes)] >> POSITIONS).tolist())
             if parsed.form.kind == "delivery":
@@ -358,7 +359,8 @@ class _CleanReader(_Reader):
 
     def _nested_pages(self, form: Form, pages: pa.Table) -> Iterator[int]:
         """Yield the pages with an element that itself embeds a collection."""
-        may_nest = pc.greater(pc.count_substring(pages["document"], '"_embedded"'), 1)
+        twice = pc.greater(pc.count_substring(pages["document"], '"_embedded"'), 1)
+        may_nest = pc.or_(twice, queries.matches_any(pages["document"], [queries.ESCAPE]))
         if pc.any(may_nest).as_py():
             collections = (
                 name for element in element_types() for name in element.collections(self.plan.prefixes)
@@ -437,7 +439,7 @@ class _MendingReader(_Reader):
                 self._note(place, document, first_number)
                 continue
             self.result.documents += 1
-            for part in elements(document, self.plan.prefixes, named):
+            for part in elements(document, self.plan.prefixes, named, self.plan.selects):
                 if isinstance(part, Finding):
                     self._note(place, part, first_number)
                     continue

@@ -202,9 +202,9 @@ def leaves(parsed: Parsed, shapes: Mapping[ElementType, Shape]) -> list[_Leaf]:
 def _leaves(shape: Shape, steps: Steps = ()) -> Iterator[_Leaf]:
     """Yield the path and the type of every value that a shape declares."""
     yield from ((steps, kind) for kind in shape.types)
-    if PAIRS in shape.inside:
-        yield steps, "pairs"
-    elif "json" not in shape.types:
+    if PAIRS in shape.inside or "json" in shape.types:
+        yield steps, "pairs"  # also where only the text is read, since a key can occur twice
+    else:
         for step, below in shape.inside.items():
             yield from _leaves(below, (*steps, step))
 

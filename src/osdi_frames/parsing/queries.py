@@ -87,14 +87,32 @@ def with_colons(documents: pa.ChunkedArray, prefixes: Sequence[str]) -> pa.Chunk
     >>> of_a_warehouse = pa.chunked_array([[b'{"platform_hidden": true, "platform_x": 1, "a": "platform_hidden"}']])
     >>> with_colons(of_a_warehouse, ["platform"]).to_pylist()
     [b'{"platform:hidden": true, "platform_x": 1, "a": "platform_hidden"}']
+
+    Users choose the names of custom fields, which stay as they are.
     """
     names = _prefixed_names(tuple(prefixes))
     if not any(_has_underscored_prefix(chunk, names) for chunk in documents.chunks):
         return documents
+    renamed, is_of_users = documents, pa.chunked_array([np.zeros(len(documents), bool)])
     for prefix, keys in names.items():
         key = rf'"{re.escape(prefix)}_({"|".join(map(re.escape, keys))})"(\s*:)'
-        documents = pc.replace_substring_regex(documents, key, rf'"{prefix}:\1"\2')
-    return documents
+        renamed = pc.replace_substring_regex(renamed, key, rf'"{prefix}:\1"\2')
+        is_of_users = pc.or_(is_of_users, pc.match_substring_regex(documents, f"{_BEFORE_FIELDS}[^}}]*{key}"))
+    if not pc.any(is_of_users).as_py():
+        return renamed
+    pairs = zip(*(texts.filter(is_of_users).to_pylist() for texts in (renamed, documents)), strict=True)
+    restored = [_with_custom_fields(text, _CUSTOM_FIELDS.findall(original)) for text, original in pairs]
+    return pc.replace_with_mask(combined(renamed), combined(is_of_users), pa.array(restored, documents.type))
+
+
+#: How the objects begin whose keys users choose, and such an object of scalars.
+_BEFORE_FIELDS = r'"custom_fields"\s*:\s*\{'
+_CUSTOM_FIELDS = re.compile(rf'{_BEFORE_FIELDS}(?:[^{{}}"]|"(?:[^"\\]|\\.)*")*\}}'.encode(), re.DOTALL)
+
+
+def _with_custom_fields(document: bytes, custom_fields: Iterable[bytes]) -> bytes:
+    in_order = iter(custom_fields)
+    return _CUSTOM_FIELDS.sub(lambda _: next(in_order), document)
 
 
 def respelled(
