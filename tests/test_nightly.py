@@ -96,7 +96,7 @@ def test_a_second_run_gives_the_same_from_what_changed_and_an_incomplete_one_lea
     assert (written["rsvps"] > 0).all()
     assert written["title"].drop("(none)").notna().all()
 
-    assert [*(tmp_path / "store").glob("*/segment.json.zst")]
+    assert [*(tmp_path / "store").glob("*/segment.about")]
     before = kept(tmp_path)
     service.admin("DELETE", "requests")
     second = nightly(service, tmp_path, service.group_key)

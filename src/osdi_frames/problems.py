@@ -142,6 +142,8 @@ class Problem:
     problem: ProblemKind
     detail: str
     severity: Severity = "error"
+    passes: bool = field(default=False, compare=False)
+    """Whether it can be gone the next time: what the system refused, not what is in a file."""
 
     @classmethod
     def at(cls, place: Place, finding: Finding) -> Problem:

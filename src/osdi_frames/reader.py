@@ -23,7 +23,7 @@ from osdi_frames.pulls import proving_pulls
 from osdi_frames.resolving.filters import Filtering, Filters
 from osdi_frames.resolving.resolution import Columns, Dedupe, Request, Resolution, Rows
 from osdi_frames.resolving.resolver import Resolver
-from osdi_frames.sources.files import is_address
+from osdi_frames.sources.files import is_address, is_pipe
 from osdi_frames.sources.limits import DEFAULT_LIMITS, Limits
 from osdi_frames.sources.partitions import SIZE, cut, together
 from osdi_frames.sources.source import FilePartition, Source, at_hand, parts_of, sorted_out
@@ -81,9 +81,10 @@ class Reader:
 
     @property
     def is_read_once(self) -> bool:
-        """Whether a part of the source cannot be rewound."""
+        """Whether a part of the source cannot be rewound, as a pipe."""
         parts: Sequence[Any] = self.source if isinstance(self.source, list | tuple) else [self.source]
-        return any(hasattr(part, "read") and not part.seekable() for part in parts)
+        is_stream = any(hasattr(part, "read") and not part.seekable() for part in parts)
+        return is_stream or any(map(is_pipe, self.paths))
 
     def resolution(
         self,
@@ -127,7 +128,9 @@ class Reader:
         plan, is_whole = resolution.plan, not isinstance(self.source, FilePartition)
         if not is_whole:
             resolution.refuse_followers()
-        found = self._rows(resolution, observer, groups, is_whole=is_whole)
+        store = self._store_for(resolution) if groups is None else None
+        is_seen = store is None and groups is None
+        found = self._rows(resolution, observer, store, groups, is_whole=is_whole)
 
         def rows() -> Iterator[tuple[str, pa.Table]]:
             with engine() as connection:
@@ -135,7 +138,6 @@ class Reader:
                 yield from _with_computed(read, resolution) if resolution.computed else read
                 connection.release()
             # Documents that are kept, or that others have parsed, are not seen by the observer.
-            is_seen = self.store is None and not self._kept and groups is None
             if not is_seen and observer.lacks(plan):
                 observer.first = self.first_documents()
             observer.end(plan, whole=is_whole)
@@ -146,12 +148,12 @@ class Reader:
         self,
         resolution: Resolution,
         observer: Observer,
+        store: Store | None,
         groups: Iterator[GroupResult] | None,
         *,
         is_whole: bool,
     ) -> Callable[[Engine], Rows]:
         """Return what yields the requested rows, from a store where there is one."""
-        store = self._store_for(resolution) if groups is None else None
         if store is None:
             groups = groups or self._parsed(resolution.plan, observer)
             return lambda engine: Resolver(resolution, engine).rows(groups, is_whole=is_whole)
@@ -178,16 +180,20 @@ class Reader:
         return parse(plan, chunks, observer)
 
     def _store_for(self, resolution: Resolution) -> Store | None:
-        """Return the store to read with: that of the settings, or one that this handle keeps."""
+        """Return the store to read with: that of the settings, or one that this handle keeps; none of a pipe."""
+        if self.is_read_once:
+            return None
         if self.store is not None:
             return self._store(self.store)
         is_again, self._kept.is_read = self._kept.is_read, True
         if not (self.keep and is_again and self._is_of_local_files):
             return None
-        if sum(part.size for part in parts_of(self.source, lambda _: None)) < temporary.KEPT_BYTES:
+        parts = parts_of(self.source, lambda _: None)
+        if sum(part.size for part in parts) < temporary.KEPT_BYTES:
             return None
-        plans = (resolution.plan, resolution.observed)
-        return self._kept.find(self.paths, *plans, self.limits or DEFAULT_LIMITS)
+        # Without columns of things no resolved rows are kept, which the columns of filters would be shown beside.
+        shown = resolution.observed if resolution.of_things else resolution.plan
+        return self._kept.find(self.paths, parts, resolution.plan, shown, self.limits or DEFAULT_LIMITS)
 
     @property
     def _is_of_local_files(self) -> bool:

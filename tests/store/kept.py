@@ -31,7 +31,7 @@ def every(archive: Path, kept: Path | None) -> list[str]:
 def segments(kept: Path) -> dict[str, dict[str, Any]]:
     return {
         path.parent.name: json.loads(streams.zstd.decompress(path.read_bytes()))
-        for path in kept.glob("*/segment.json.zst")
+        for path in kept.glob("*/segment.about")
     }
 
 

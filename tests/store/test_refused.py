@@ -226,7 +226,7 @@ DAMAGES: list[Callable[[Path], object]] = [
 
 def test_what_is_damaged_is_made_anew(archive: Path, kept: Path) -> None:
     expected = comments(archive, kept)
-    for file, damage in itertools.product(["*-signatures.parquet", "segment.json.zst"], DAMAGES):
+    for file, damage in itertools.product(["*-signatures.parquet", "segment.about"], DAMAGES):
         (path,) = kept.glob(f"*/{file}")
         damage(path)
         with pytest.warns(SourceWarning, match=r"kept holds what .*, or is damaged: it is made anew"):

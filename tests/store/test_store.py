@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import gc
+import itertools
 import os
 import shutil
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -22,6 +25,8 @@ from osdi_frames.errors import (
     DestinationExists,
     ProblemsWarning,
     SourceNotFound,
+    SourceWarning,
+    UnknownValue,
 )
 from osdi_frames.parsing import group
 from osdi_frames.receiver import erase
@@ -69,6 +74,14 @@ def test_a_file_that_only_grew_is_parsed_from_where_it_had_ended(archive: Path, 
     assert of.read_signatures(archive, store=kept)["source_line"].tolist()[-1] == 201
 
 
+@pytest.mark.parametrize("pattern", ["*/*.zst", "**/*.zst"])
+def test_no_file_of_a_store_matches_a_pattern_of_documents(pattern: str, archive: Path, kept: Path) -> None:
+    for path in [*archive.iterdir()]:
+        path.with_name(f"{path.name}.zst").write_bytes(zstd(path.read_bytes()))
+    found = [comments(f"{archive.parent}/{pattern}", kept) for _ in range(3)]  # type: ignore[arg-type]
+    assert found == [comments(archive, None)] * 3
+
+
 def test_a_file_that_was_touched_is_compared_and_not_parsed(archive: Path, kept: Path) -> None:
     comments(archive, kept)
     before = {*segments(kept)}
@@ -98,6 +111,41 @@ def test_what_is_no_longer_in_the_archive_is_no_longer_in_the_store(archive: Pat
         for row in pq.read_table(path)["comments"].to_pylist()
     ]
     assert sorted(found) == ["b3", "c1", "c2", "d1", "d2"]
+
+
+@pytest.mark.parametrize("ends", ["broken", "unknown", "closed"])
+def test_what_is_no_longer_in_the_archive_goes_from_the_store_however_a_reading_ends(
+    ends: str, archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "RESOLVED_BYTES", 0)
+    comments(archive, kept), comments(archive, kept)
+    assert [*kept.glob("resolved-*")]
+    (archive / "a.ndjson").unlink()
+    if ends == "broken":
+        (archive / "e.ndjson").write_bytes(b"broken\n")
+        with pytest.raises(BadDocument):
+            comments(archive, kept)
+    elif ends == "unknown":
+        with pytest.raises(UnknownValue):
+            of.open(archive, store=kept).where(petition="nowhere").signatures()
+    else:
+        reader = of.open(archive, store=kept).scan("signatures", dedupe=False)
+        reader.read_next_batch()
+        del reader
+        gc.collect()
+    rows = [pq.read_table(path).to_pylist() for path in kept.rglob("*signatures.parquet")]
+    assert "a1" not in str(rows)
+
+
+@pytest.mark.usefixtures("a_file_a_segment")
+def test_a_reading_that_is_closed_early_leaves_what_it_did_not_reach(archive: Path, kept: Path) -> None:
+    (archive / "d.ndjson").write_bytes(b"".join(signed(f"d{number}") for number in range(200)))
+    comments(archive, kept)
+    reader = of.open(archive, store=kept).scan("signatures", dedupe=False)
+    reader.read_next_batch()
+    del reader
+    gc.collect()
+    assert not opened(archive, lambda: comments(archive, kept))
 
 
 @pytest.mark.usefixtures("a_file_a_segment")
@@ -148,10 +196,18 @@ def test_documents_that_do_not_fit_are_counted_once_whichever_group_is_read_firs
         yield from (lambda result=result: result for result in results[::-1])
 
     of.check(archive, store=kept)
-    monkeypatch.setattr(store, "ahead", backwards)
-    found = of.check(archive, store=kept)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "ahead", backwards)
+        found = of.check(archive, store=kept)
     assert found.equals(expected)
     assert found.attrs == expected.attrs
+    for number, name in itertools.product(range(4), ("signatures", "documents")):
+        damaged = sorted(kept.rglob(f"*-{name}.parquet"))[number]
+        damaged.write_bytes(damaged.read_bytes()[:-9] + b"\0" * 9)
+        with pytest.warns(SourceWarning, match="is made anew"):
+            found = of.check(archive, store=kept)
+        assert found.equals(expected)
+        assert found.attrs == expected.attrs
 
 
 @pytest.mark.parametrize("cut", [1, 64 << 20], ids=["in ranges", "whole"])
@@ -224,6 +280,25 @@ def test_what_could_not_be_read_behind_an_address_is_asked_for_again(
     monkeypatch.undo()
     assert comments("memory://refused", kept) == ["a", "b"]  # type: ignore[arg-type]
     system.rm("/refused", recursive=True)
+
+
+def test_what_the_system_refused_is_read_another_time(
+    archive: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, read, times = comments(archive, None), Part._local, Counter[str]()
+
+    def refuse(part: Part, path: str) -> Any:
+        times[path] += 1
+        if path.endswith("b.ndjson") and times[path] == 2:  # it was stamped before
+            raise OSError(errno.EMFILE, "Too many open files", path)
+        return read(part, path)
+
+    monkeypatch.setattr(Part, "_local", refuse)
+    with pytest.warns(ProblemsWarning, match="Too many open files"):
+        comments(archive, kept, on_error="skip")
+    monkeypatch.undo()
+    assert comments(archive, kept) == expected
+    assert of.check(archive, store=kept).empty
 
 
 def test_problems_of_types_that_are_not_asked_for_are_none_with_a_store(tmp_path: Path, kept: Path) -> None:
@@ -314,6 +389,11 @@ def test_a_named_pipe_is_read_once(tmp_path: Path, kept: Path) -> None:
     writer.start()
     assert comments(tmp_path / "a.ndjson", kept) == ["a1", "a2"]
     writer.join()
+    writer = Thread(target=(tmp_path / "a.ndjson").write_bytes, args=(signed("a1", "a2"),))
+    writer.start()
+    with pytest.warns(SourceWarning, match="the source holds signature elements"):
+        assert of.read_events(tmp_path / "a.ndjson", store=kept).empty
+    writer.join()
 
 
 def test_a_draft_that_lacks_nothing_but_its_name_goes_with_the_next_reading(
@@ -331,8 +411,8 @@ def test_what_killed_processes_left_goes_with_the_next_erasure(tmp_path: Path, k
     receive(received, [f"[{ANN}]".encode()])
     of.read_signatures(received, store=kept)
     [segment] = kept.glob("segment-*")
-    (segment / ".segment.json.zst.partial").write_bytes(b"x")
-    (segment / "segment.json.zst").unlink()
+    (segment / ".segment.about.partial").write_bytes(b"x")
+    (segment / "segment.about").unlink()
     erase(received, persons=["nobody"], store=kept)
     assert not [*kept.rglob("*.parquet")]
 

@@ -16,6 +16,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import osdi_frames as of
@@ -61,6 +62,25 @@ def test_a_file_that_has_changed_is_parsed(archive: Path, long_ago: None) -> Non
     (archive / "d.ndjson").unlink()
     assert comments(handle) == [*before[:2], "new", *before[4:6]]
     assert opened(archive, lambda: comments(handle)) == set()
+
+
+def test_a_check_of_a_part_is_kept(archive: Path, long_ago: None) -> None:
+    part = of.open(archive).where(petition=["of", "whatever"], since="2026")
+    part.check(), part.check()
+    assert opened(archive, part.check) == set()
+
+
+def test_what_is_gone_from_the_archive_goes_from_all_that_a_handle_keeps(
+    archive: Path, folders: Path
+) -> None:
+    handle = of.open(archive)
+    for _ in range(2):
+        comments(handle), handle.signatures(["email"]), handle.people()
+    assert len([*folders.iterdir()]) == 3
+    (archive / "a.ndjson").unlink()
+    handle.signatures(["email"])
+    assert "platform:a1" not in str([pq.read_table(path).to_pylist() for path in folders.rglob("*.parquet")])
+    assert len([*folders.iterdir()]) == 1
 
 
 @pytest.mark.parametrize(
@@ -163,9 +183,50 @@ def test_a_process_that_was_forked_removes_nothing(archive: Path, folders: Path)
     assert not [*folders.iterdir()]
 
 
-@pytest.mark.parametrize("call", [(tempfile, "mkdtemp"), (segments, "create_file"), (store, "make_folder")])
+_WORKERS = """
+import multiprocessing, sys, osdi_frames as of
+from concurrent.futures import ProcessPoolExecutor
+from osdi_frames.store import temporary
+
+def open_there(path):
+    global handle
+    temporary.KEPT_BYTES = 1
+    handle = of.open(path)
+
+def read(_):
+    return len(handle.signatures())
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[2])
+    with ProcessPoolExecutor(1, context, open_there, (sys.argv[1],)) as workers:
+        print([*workers.map(read, range(3))])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_worker_of_multiprocessing_removes_what_it_kept(
+    archive: Path, folders: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "workers.py").write_text(_WORKERS)
+    command = [sys.executable, tmp_path / "workers.py", archive, "fork"]
+    ran = subprocess.run(
+        command, env=os.environ | {"TMPDIR": str(folders)}, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "[8, 8, 8]\n"
+    assert not [*folders.glob(".osdi*")]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        (tempfile, "mkdtemp"),
+        (segments, "create_file"),
+        (store, "make_folder"),
+        (temporary, "try_lock"),
+    ],
+)
 def test_on_a_full_disk_a_reading_goes_on_without_a_word(
-    call: tuple[Any, str], archive: Path, monkeypatch: pytest.MonkeyPatch
+    call: tuple[Any, str], archive: Path, folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -175,3 +236,6 @@ def test_on_a_full_disk_a_reading_goes_on_without_a_word(
     monkeypatch.setattr(*call, fail)
     with warnings.catch_warnings(action="error"):
         assert [comments(handle) for _ in range(2)] == [expected] * 2
+    del handle
+    gc.collect()
+    assert not [*folders.iterdir()]

@@ -8,11 +8,12 @@ import fnmatch
 import glob
 import os
 import re
+import stat
 import struct
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, TypeAlias
@@ -313,8 +314,9 @@ def reported(name: str, handle: Handle) -> Iterator[None]:
     except OsdiError:  # above all those that `handle` raised
         raise
     except BROKEN as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        handle(unreadable(name, reason or type(error).__name__))
+        of_system = isinstance(error, OSError) and error.strerror
+        problem = unreadable(name, of_system or str(error) or type(error).__name__)
+        handle(replace(problem, passes=bool(of_system)))
 
 
 def unreadable(name: str, reason: str) -> Problem:
@@ -330,6 +332,13 @@ def unread(name: str, inside: str) -> Problem:
 
 
 # ------------------------------------------------------------------------------------------------- paths
+
+
+def is_pipe(path: str) -> bool:
+    """Return whether a path is that of a named pipe, which can be read once."""
+    with contextlib.suppress(OSError, ValueError):
+        return not is_address(path) and stat.S_ISFIFO(os.stat(path).st_mode)
+    return False
 
 
 def is_address(path: str) -> bool:

@@ -20,7 +20,7 @@ from osdi_frames.store.segments import DRAFT, PARQUET, publish_draft, read_about
 
 #: Begins the name of a folder of resolved rows.
 RESOLVED: Final = "resolved-"
-_ABOUT: Final = "resolved.json.zst"
+_ABOUT: Final = "resolved.about"
 _KNOWN: Final = ("origin", "proofs", "known_by_address", "tables")
 
 #: Columns by the name of their table.

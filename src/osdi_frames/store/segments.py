@@ -40,7 +40,8 @@ from osdi_frames.tables.schema import Column, arrow_type
 
 #: Begin the name of a segment, and of one that is being written.
 NAME, DRAFT = "segment-", ".draft-"
-_ABOUT = "segment.json.zst"  # of many small files, what is known is a third of the rows in size
+# With a suffix that no reader takes for documents; of many small files, what is known is a third of the rows in size.
+_ABOUT = "segment.about"
 #: How rows are written.
 PARQUET: Final[Mapping[str, Any]] = {
     "compression": "zstd",
@@ -241,16 +242,7 @@ class Draft:
             self._write(group["number"][0].as_py(), clean, others)
         except OSError as error:
             self.failure = error
-        of_whole = {select.table: (select, rows) for select, rows in clean.rows}
-        rows = [
-            (select, _projected(of_whole[select.table][1], select, of_whole[select.table][0]))
-            for selects in plan.selects.values()
-            for select in selects
-            if select.table in of_whole
-        ]
-        clean = replace(clean, rows=rows, pages=_listed(clean.pages, plan))
-        clean = clean if plan.inspects else GroupResult(clean.documents, rows=rows, pages=clean.pages)
-        return _served(clean, _of_others(plan, others) if len(others) else None, before, plan)
+        return _planned(clean, plan, _of_others(plan, others) if len(others) else None, before)
 
     def _write(self, number: int, clean: GroupResult, others: pa.Table) -> None:
         """Write what is known of a group, whose first document has a number."""
@@ -296,9 +288,11 @@ class Draft:
 
     @property
     def _was_refused(self) -> bool:
-        """Whether something behind an address could not be read, which can be read another time."""
+        """Whether something could not be read that can be read another time, as what is behind an address."""
         is_remote = any(isinstance(part.file, Remote) for part in self.parts)
-        return is_remote and any(found.problem is ProblemKind.NO_FILE for found in self.problems)
+        return any(
+            found.passes or (is_remote and found.problem is ProblemKind.NO_FILE) for found in self.problems
+        )
 
     def discard(self) -> None:
         """Remove what was not published."""
@@ -308,6 +302,33 @@ class Draft:
 def parsed(group: pa.Table, plan: Plan, before: int) -> GroupResult:
     """Return what a plan finds in a group that is not kept."""
     return numbered(read_group(plan, group), before)
+
+
+def parsed_again(group: pa.Table, number: int, others: Others, whole: Plan, before: int) -> GroupResult:
+    """Return what a plan finds in a group of a segment whose rows are damaged; see `Segment.read`.
+
+    What is not clean is taken from the segment, as far as it can be read, since it is known of several groups together.
+    """
+    clean, not_clean = read_clean(whole, group)
+    try:
+        found = others.of(number)
+    except Exception:  # noqa: BLE001 (a changed byte can lead to any error)
+        found = _of_others(others.plan, not_clean) if len(not_clean) else None
+    return _planned(clean, others.plan, found, before)
+
+
+def _planned(clean: GroupResult, plan: Plan, others: GroupResult | None, before: int) -> GroupResult:
+    """Return what a plan finds in a group, of what is clean the columns of it."""
+    of_whole = {select.table: (select, rows) for select, rows in clean.rows}
+    rows = [
+        (select, _projected(of_whole[select.table][1], select, of_whole[select.table][0]))
+        for selects in plan.selects.values()
+        for select in selects
+        if select.table in of_whole
+    ]
+    clean = replace(clean, rows=rows, pages=_listed(clean.pages, plan))
+    clean = clean if plan.inspects else GroupResult(clean.documents, rows=rows, pages=clean.pages)
+    return _served(clean, others, before, plan)
 
 
 def is_segment(folder: Path) -> bool:

@@ -45,7 +45,7 @@ class Stamp:
     @classmethod
     def of(cls, part: Part) -> Stamp | None:
         """Stamp a part; None where it cannot be recognised later."""
-        found = status(part)
+        now, found = time.time_ns(), status(part)
         if found is None:
             return None
         digest, lines, grows, ends = hashlib.blake2b(digest_size=16), 0, False, False
@@ -66,7 +66,7 @@ class Stamp:
             line=part.line,
             next_line=part.line + lines,
             grows=grows and ends,
-            status=None if _is_recent(found) else found,
+            status=None if _is_recent(found, now) else found,
             digest=digest.hexdigest(),
         )
 
@@ -145,6 +145,6 @@ def _ranges(part: Part, size: int, file: BinaryIO, end: int) -> Iterator[Part]:
         yield part
 
 
-def _is_recent(found: Status) -> bool:
+def _is_recent(found: Status, now: int) -> bool:
     times = [at for at in found[1:3] if isinstance(at, int)]
-    return bool(times) and time.time_ns() - max(times) < _RECENT
+    return bool(times) and now - max(times) < _RECENT

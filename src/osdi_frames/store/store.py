@@ -33,7 +33,17 @@ from osdi_frames.sources.source import Part, read_parts
 from osdi_frames.sources.streams import ahead
 from osdi_frames.store.matching import Match, joined, matched
 from osdi_frames.store.resolved import Resolved, ResolvedDraft, Wanted, is_resolved
-from osdi_frames.store.segments import DRAFT, NAME, Draft, Others, Segment, is_segment, parsed, remove_folder
+from osdi_frames.store.segments import (
+    DRAFT,
+    NAME,
+    Draft,
+    Others,
+    Segment,
+    is_segment,
+    parsed,
+    parsed_again,
+    remove_folder,
+)
 
 _READING, _WRITING = ".reading", ".writing"  # what those lock who read segments, and who makes them
 #: Bytes of files from which on resolved rows are kept: of fewer they are resolved as quickly as they are read.
@@ -121,21 +131,27 @@ class Store:
 
         What the store lacks is added to it, unless another process adds something, or it does not `write`.
         """
-        with contextlib.ExitStack() as locks:
-            is_open = locks.enter_context(_locked(self.folder / _READING, shared=True))
-            reading = Reading(self, plan, observer, writes, progress, cores or cores_of_process())
-            if not os.access(self.folder, os.W_OK):
-                reading.give_up()
-            writes = reading.writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
-            reading.writes = writes
-            segments = self._segments() if is_open else []
-            reading.runs = joined(matched(parts, segments))
-            yield reading
-            if reading.damaged:
-                self.warn(_MADE_ANEW)
-                reading.remake()
-        if writes:
-            self._clean({segment.folder for segment in segments}, reading)
+        reading = Reading(self, plan, observer, writes, progress, cores or cores_of_process())
+        known, may_remove = set[Path](), False
+        try:
+            with contextlib.ExitStack() as locks:
+                is_open = locks.enter_context(_locked(self.folder / _READING, shared=True))
+                if not os.access(self.folder, os.W_OK):
+                    reading.give_up()
+                may_write = (
+                    reading.writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
+                )
+                reading.writes = may_remove = may_write
+                segments = self._segments() if is_open else []
+                known = {segment.folder for segment in segments}
+                reading.runs = joined(matched(parts, segments))
+                yield reading
+                if reading.damaged:
+                    self.warn(_MADE_ANEW)
+                    reading.remake()
+        finally:  # what is gone from the archive goes from the store, whatever ends the reading
+            if may_remove:
+                self._clean(known, reading)
 
     def _clean(self, known: Collection[Path], reading: Reading) -> None:
         """Remove what a reading does not need; of what others have added since, nothing."""
@@ -250,7 +266,7 @@ def _real(paths: Iterable[str]) -> Iterator[str]:
 
 def _within(path: Path) -> tuple[Path, ...]:
     """Return a store, what it will hold, and what it is in."""
-    file = path / NAME / "file"
+    file = path / NAME / "0-events.parquet"
     return file, *file.parents
 
 
@@ -306,6 +322,8 @@ class Reading:
     """The folders of resolved rows that are not as they were written."""
     documents: int = 0
     """How many precede what is read next."""
+    is_done: bool = False
+    """Whether all files were read."""
 
     def results(self) -> Iterator[GroupResult]:
         """Yield what the plan finds in the files, group by group in their order, as `parse` does."""
@@ -318,13 +336,14 @@ class Reading:
                         self.observer.see(result)
                         yield result
                     then()
+                self.is_done = True
             finally:
                 for draft in self.drafts:
                     draft.discard()
 
     def is_superseded(self, segment: Segment) -> bool:
         """Whether its files are in other segments now, or have changed."""
-        names = {stamp.name for used in self.used for stamp in used.stamps}
+        names = {stamp.name for used in self.used for stamp in used.stamps if self.is_done}
         is_used = any(segment.folder == used.folder for used in self.used)
         return not is_used and (
             any(stamp.name in names for stamp in segment.stamps) or not segment.is_current
@@ -416,7 +435,7 @@ class Reading:
             self.damaged.append(match)
         groups = grouped(read_parts(match.parts, _ignore, limits=self.store.limits, progress=False))
         group = next(itertools.islice(groups, number, None), None)
-        return None if group is None else parsed(group, self.plan, before)
+        return None if group is None else parsed_again(group, number, others, self.store.whole, before)
 
     def remake(self) -> None:
         """Make the segments of which something could not be read anew."""

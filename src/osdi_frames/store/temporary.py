@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import tempfile
-import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from osdi_frames.errors import InvalidArgument
 from osdi_frames.locking import release, try_lock
+from osdi_frames.store.stamps import Status, status
 
 if TYPE_CHECKING:
     from osdi_frames.parsing.plan import Plan
     from osdi_frames.sources.limits import Limits
+    from osdi_frames.sources.source import Part
     from osdi_frames.store.store import Store
 
 #: Bytes of files from which on a handle keeps what it reads: fewer are parsed as quickly as they are read.
 KEPT_BYTES = 8 << 20
 _MOST: Final = 3  # stores of a handle
-_PREFIX: Final = "osdi-frames-handle-"
+_PREFIX: Final = ".osdi-frames-handle-"  # hidden, so that readers of what is around it pass it over
 _LIVING: Final = ".living"  # a file that a process locks as long as it has the folder
 
 
@@ -32,44 +33,54 @@ class TemporaryStores(list["Store"]):
 
     is_read = False
     """Whether the handle has been read."""
+    statuses: Sequence[Status | None] = ()
+    """Those of the files when one of the stores was last asked for."""
 
     def __reduce__(self) -> tuple[type[TemporaryStores], tuple[()]]:
         return TemporaryStores, ()  # what is kept is of this process
 
-    def find(self, paths: Iterable[str], plan: Plan, shown: Plan, limits: Limits) -> Store | None:
-        """Return a store that has the columns of both plans, or else one of the first; None where none can be made."""
+    def find(
+        self, paths: Iterable[str], parts: Iterable[Part], plan: Plan, shown: Plan, limits: Limits
+    ) -> Store | None:
+        """Return a store that has the columns of both plans, or else one of the first; None where none can be made.
+
+        After a file has changed, as by an erasure, no other is kept: a reading brings only its own up to date.
+        """
         self[:] = [store for store in self if store.folder.is_dir()]
-        for store in self:
-            if store.whole.covers(plan) and store.whole.covers(shown):
-                return store
-        with contextlib.suppress(OSError, InvalidArgument):  # as of an archive that is around temporary files
-            self[:] = [_made(paths, plan, limits), *self][:_MOST]
-            return self[0]
-        return None
+        found = next((one for one in self if one.whole.covers(plan) and one.whole.covers(shown)), None)
+        before, self.statuses = self.statuses, [*map(status, parts)]
+        if before != self.statuses:
+            self[:] = [found] if found else []
+        if found is None:
+            with contextlib.suppress(
+                OSError, InvalidArgument
+            ):  # as of an archive that is around temporary files
+                found = _made(paths, plan, limits)
+                self[:] = [found, *self][:_MOST]
+        return found
 
 
 def _made(paths: Iterable[str], whole: Plan, limits: Limits) -> Store:
     """Make a store whose folder is removed when nothing refers to it, or when this process ends."""
     from osdi_frames.store.store import Store  # a handle that is read once needs no Parquet
 
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    lock = try_lock(folder / _LIVING)
+    folder, lock = Path(tempfile.mkdtemp(prefix=_PREFIX)), None
     try:
+        lock = try_lock(folder / _LIVING)
         _remove_left(folder)
         store = replace(Store.of(folder, paths, whole, limits), is_temporary=True)
     except BaseException:
-        _end(folder, lock, os.getpid())
+        _end(folder, lock)
         raise
-    weakref.finalize(store, _end, folder, lock, os.getpid())
+    # Unlike `weakref.finalize` it also runs when a worker of multiprocessing ends, and never in a forked process.
+    Finalize(store, _end, (folder, lock), exitpriority=0)
     return store
 
 
-def _end(folder: Path, lock: int | None, owner: int) -> None:
-    """Remove a folder; a process that was forked leaves it to its owner."""
-    if os.getpid() == owner:
-        if lock is not None:
-            release(lock)
-        shutil.rmtree(folder, ignore_errors=True)
+def _end(folder: Path, lock: int | None) -> None:
+    if lock is not None:
+        release(lock)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_left(folder: Path) -> None:
@@ -80,4 +91,4 @@ def _remove_left(folder: Path) -> None:
             if left.lstat().st_uid == owner and (left / _LIVING).exists():
                 lock = try_lock(left / _LIVING)
                 if lock is not None:
-                    _end(left, lock, os.getpid())
+                    _end(left, lock)
