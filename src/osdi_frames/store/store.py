@@ -132,18 +132,16 @@ class Store:
         What the store lacks is added to it, unless another process adds something, or it does not `write`.
         """
         reading = Reading(self, plan, observer, writes, progress, cores or cores_of_process())
-        known, may_remove = set[Path](), False
+        segments, may_remove = list[Segment](), False
         try:
             with contextlib.ExitStack() as locks:
                 is_open = locks.enter_context(_locked(self.folder / _READING, shared=True))
                 if not os.access(self.folder, os.W_OK):
                     reading.give_up()
-                may_write = (
-                    reading.writes and is_open and locks.enter_context(_locked(self.folder / _WRITING))
-                )
-                reading.writes = may_remove = may_write
-                segments = self._segments() if is_open else []
-                known = {segment.folder for segment in segments}
+                if reading.writes:
+                    reading.writes = is_open and locks.enter_context(_locked(self.folder / _WRITING))
+                may_remove = reading.writes
+                segments += self._segments() if is_open else []
                 reading.runs = joined(matched(parts, segments))
                 yield reading
                 if reading.damaged:
@@ -151,7 +149,7 @@ class Store:
                     reading.remake()
         finally:  # what is gone from the archive goes from the store, whatever ends the reading
             if may_remove:
-                self._clean(known, reading)
+                self._clean({segment.folder for segment in segments}, reading)
 
     def _clean(self, known: Collection[Path], reading: Reading) -> None:
         """Remove what a reading does not need; of what others have added since, nothing."""
