@@ -17,6 +17,7 @@ import pytest
 
 import osdi_frames as of
 from osdi_frames.errors import BadDocument, InvalidSource, ProblemsWarning
+from osdi_frames.sources.log_lines import is_log, logged
 from osdi_frames.sources.wrapped import DEPTH
 
 
@@ -244,6 +245,13 @@ def test_a_search_ends_at_its_depth_and_is_linear() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100 * len(text)
+
+
+@pytest.mark.parametrize("line", ["a" * 10**6, 'a {"' * 10**6, "a " + "[" * 10**6, "a " + "[ " * 10**6])
+def test_a_search_for_json_in_a_line_is_linear(line: str) -> None:
+    """A quadratic one would take hours."""
+    assert not is_log(line.encode())
+    assert logged(line, 0) is None
 
 
 def test_the_person_of_an_act_whose_type_is_not_clear_is_not_read_for_it(tmp_path: Path) -> None:

@@ -8,14 +8,17 @@ from typing import Any
 
 from osdi_frames.json_decoding import LenientDecoder
 
-#: How an object, a list of objects, or the text of one begins; what else stands in brackets in a log is no JSON.
-_OPENING = re.compile(r'"(?=[\[ \t]*\{[ \t]*\\")|(?:\[\s*)*\{\s*"')
+#: How an object, or the text of an object or a list of some, begins; what else stands in brackets in a log is no JSON.
+_OPENING = re.compile(r'"(?=[\[ \t]*\{[ \t]*\\")|\{\s*"')
+#: What stands before an object in lists: brackets and white space, the last of which is U+3000.
+_BRACKETS = "[" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 _JSON = r"""[{"\]},]|\[[ \t\r]*(?:[\[{"\]\-\n]|\d+(?:\.\d+)?[ \t\r]*[,\n]|null|true|false|$)"""
 #: How a line begins that is JSON itself.
 _JSON_LINE = re.compile(rf"[ \t]*(?:{_JSON})")
-#: A line of a file that is a log: text, JSON, and at most some text.
+#: A line of a file that is a log: text, JSON, and at most some text. What is matched before is not tried again, so that
+#: the search takes a time in proportion to the length of the line.
 _LOG = re.compile(
-    rf'^[ \t]*(?!\s|{_JSON})[^\n{{"]*[A-Za-z:][^\n]*?(?:\[[ \t]*)*\{{[ \t]*\\?"[^\n]*[}}\]]'.encode(),
+    rf'^[ \t]*(?!\s|{_JSON})(?=[^\n{{"]*[A-Za-z:])(?>[^\n]*?\{{[ \t]*\\?")[^\n]*[}}\]]'.encode(),
     re.MULTILINE,
 )
 
@@ -43,9 +46,11 @@ def logged(text: str, at: int, decoder: LenientDecoder | None = None) -> tuple[L
     stop = _end_of_line(text, at)
     besides, values = list[str](), list[Any]()
     while found := _OPENING.search(text, at, stop):
-        besides.append(text[at : found.start()])
+        before = text[at : found.start()]
+        before = before if found[0] == '"' else _without_brackets(before)
+        besides.append(before)
         try:
-            value, at = decoder.decode(text, found.start())
+            value, at = decoder.decode(text, at + len(before))
         except (ValueError, RecursionError):
             return None
         values.append(value)
@@ -71,6 +76,12 @@ def next_line(text: str, at: int) -> int:
 
 
 _NEXT = re.compile(r'\n(?=[{\[]|[ \t]*[^\s"{\[\]},][^\n]*\{[ \t]*\\?")')
+
+
+def _without_brackets(text: str) -> str:
+    """Return a text before an object without the brackets of the lists that hold it."""
+    at = text.find("[", len(text.rstrip(_BRACKETS)))
+    return text if at < 0 else text[:at]
 
 
 def _end_of_line(text: str, at: int) -> int:
