@@ -203,8 +203,8 @@ class _CleanReader(_Reader):
         if self.mends:
             mended = [(*with_mended_values(parsed, self.plan.shapes), of_form) for parsed, of_form in forms]
             forms = [(parsed, of_form) for parsed, _, of_form in mended]
-            in_order = sorted(mended, key=lambda each: element_types().index(each[0].form.types[0]))
-            taken = [*chain.from_iterable(found for _, found, _ in in_order)]
+            by_type = sorted(mended, key=lambda each: element_types().index(each[0].form.types[0]))
+            taken = [*chain.from_iterable(found for _, found, _ in by_type)]  # as `elements` walks a page
         for parsed, _ in forms:
             self.others.update((parsed.elements[misfits(parsed, self.plan.shapes)] >> POSITIONS).tolist())
             if parsed.form.kind == "delivery":

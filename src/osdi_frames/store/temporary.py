@@ -52,9 +52,8 @@ class TemporaryStores(list["Store"]):
         if before != self.statuses:
             self[:] = [found] if found else []
         if found is None:
-            with contextlib.suppress(
-                OSError, InvalidArgument
-            ):  # as of an archive that is around temporary files
+            # An archive can be around temporary files, and their disk full.
+            with contextlib.suppress(OSError, InvalidArgument):
                 found = _made(paths, plan, limits)
                 self[:] = [found, *self][:_MOST]
         return found
@@ -78,6 +77,7 @@ def _made(paths: Iterable[str], whole: Plan, limits: Limits) -> Store:
 
 
 def _end(folder: Path, lock: int | None) -> None:
+    """Remove a folder, whose file may be locked by this process."""
     if lock is not None:
         release(lock)
     shutil.rmtree(folder, ignore_errors=True)
