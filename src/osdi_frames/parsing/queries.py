@@ -309,10 +309,14 @@ def others_query(path: str) -> str:
 
 _CONTAINER = "starts_with(pair.value, '{') OR starts_with(pair.value, '[')"
 
+_KEYED = """from_json(text, '"MAP(VARCHAR, JSON)"')"""
+
 #: The expression for the pairs of the JSON object in ``text``; NULL if it is not an object, or has a key twice.
-PAIRS = f"""list_transform(map_entries(from_json(text, '"MAP(VARCHAR, JSON)"')), lambda pair: {{
-    'key': pair.key, 'misplaced': {_CONTAINER},
-    'value': CASE WHEN NOT ({_CONTAINER}) THEN from_json(pair.value, '"VARCHAR"') END }})"""
+#: DuckDB 1.5 makes a map of an object that has a key twice, 2.0 makes NULL of it.
+PAIRS = f"""CASE WHEN list_unique(map_keys({_KEYED})) = cardinality({_KEYED}) THEN
+    list_transform(map_entries({_KEYED}), lambda pair: {{
+        'key': pair.key, 'misplaced': {_CONTAINER},
+        'value': CASE WHEN NOT ({_CONTAINER}) THEN from_json(pair.value, '"VARCHAR"') END }}) END"""
 
 
 _PAIRS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("misplaced", pa.bool_()), ("value", pa.string())]))
