@@ -246,8 +246,9 @@ def many_constants(spec: Spec, random: Random) -> None:
     for holder, key in list(places(docs)):
         if isinstance(holder[key], int | float) and not isinstance(holder[key], bool):
             holder[key] = f"@@{random.choice(CONSTANTS.split('|'))}@@"
-    for entries in [of_objects for doc in docs[:3] if (of_objects := lists_of_objects(doc))]:
-        entries[0][:] = [copy.deepcopy(entry) for entry in entries[0] * 300][:300]
+    for entries, *_ in [of_objects for doc in docs[:3] if (of_objects := lists_of_objects(doc))]:
+        times = min(300, 1 + 3_000_000 // len(json.dumps(entries)))
+        entries[:] = [copy.deepcopy(entry) for entry in (entries * times)[:300]]
 
 
 def lists_of_objects(document: Any) -> list[list[Any]]:
